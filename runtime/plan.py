@@ -208,10 +208,11 @@ def streaming(given: Mapping[int, tuple[int, int, Sequence[Command]]], arch: Arc
     """A round of configuration words: of each GLB tile its first byte that has some, how many, and the commands that bring them
     there."""
     control = named(glb_registers(arch.glb))["config_control"]
+    # Registers one behind the other: a host that goes on before they are answered waits for all of them at once.
+    yield from chain.from_iterable(brings for _, _, brings in given.values())
     for tile in range(arch.glb_tiles):
         yield WriteRegister("config_control", control.word(enable=int(tile in given)), tile)
-    for tile, (start, count, brings) in given.items():
-        yield from brings
+    for tile, (start, count, _) in given.items():
         yield WriteRegister("config_start", start, tile)
         yield WriteRegister("config_words", count, tile)
     yield from interrupts()

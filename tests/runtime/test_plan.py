@@ -85,6 +85,13 @@ def test_preparing_disables_every_other_stream_and_has_the_configuration_streame
     assert commands[-2] == Start(configure=True) and isinstance(commands[-1], Wait) and commands[-1].configure
 
 
+def test_registers_of_configuration_follow_each_other_behind_its_words() -> None:
+    """A host that goes on before they are answered waits once, and one whose words come by themselves asked for these first."""
+    kinds = [type(each) for each in [*prepare(copier(LEAST), LEAST)][len(DISABLED):]]
+    words = kinds.count(WriteMemory)
+    assert words == LEAST.glb_tiles and kinds == [WriteMemory] * words + [WriteRegister] * (len(kinds) - words - 2) + [Start, Wait]
+
+
 def test_without_configuration_dmas_the_host_writes_every_word() -> None:
     arch = replace(LEAST, glb=replace(LEAST.glb, configuration_dma=False))
     program = copier(arch)
