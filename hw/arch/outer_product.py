@@ -8,6 +8,9 @@ In memory elements are pairs of words of 32 bits, a coordinate and a value. A no
 words it has behind that, and its pairs. A result is a node for each row, and a table of their addresses. What the product is of
 stands in the job, at address 0, or is said by commands (`arch.command`): requests for A and B, compressed, and for C, lists.
 
+The phases may also be machines of their own: one leaves the lists in memory and a table of their first nodes, and one begins
+with that table.
+
 Source: Stellar VI-C, Fig. 16b; Pal et al., OuterSPACE, HPCA 2018, IV (multiply and merge phases, lists of partial products).
 Departures: rows are sorted by merges of two in a lane's memory, not by insertion; the first nodes of rows stand on the chip.
 """
@@ -16,11 +19,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from typing import Annotated, Any
 
 from .accelerator import RAM, Stream
-from .check import Identifier, Misfit, PowerOfTwo, check
+from .check import Identifier, Misfit, OneOf, PowerOfTwo, check
 from .dma import ELEMENT_BITS, MOST_PORTS, NODE_BYTES, Dma
 from .private_buffer import COMPRESSED, LINKED
 from .token import DATA_BITS
@@ -31,6 +34,10 @@ PAIR_BYTES, WORD_BYTES = 8, 4
 VALUE_BITS = 32
 # The words of a job, in order, from address 0 on: byte addresses, and two numbers.
 JOB = ("columns", "left", "rows", "right", "free", "end", "terms", "height", "table")
+# Of what merges only: `lists` is a table of first nodes.
+MERGE_JOB = ("lists", "free", "end", "height", "table")
+# Which phases there are.
+BOTH, MULTIPLY, MERGE = "both", "multiply", "merge"
 # What went wrong; a run ends with the first.
 ERRORS = ("none", "an error response of the memory, or a list that is none", "no memory is left for nodes",
           "a row of the result has more elements than a lane has room for", "a row that there is not")
@@ -57,6 +64,9 @@ class OuterProduct:
     bits : int      Of a value of an operand; products and sums have 32 and wrap.
     queue : int     Commands that wait at most; 0: there are none, a job at address 0 of memory is done once after reset.
     ram_bytes : int     With commands: memory of a RISC-V core that gives them; 0: they come over a bus.
+    phases : str        `MULTIPLY`, `MERGE` or `BOTH`.
+    takes_columns, takes_rows : bool    A lane that is free takes the next column, or row; else number n is done by lane n
+                        modulo `lanes`.
     """
 
     name: Annotated[str, Identifier()]
@@ -67,6 +77,9 @@ class OuterProduct:
     bits: Annotated[int, PowerOfTwo(8, 16)] = 16
     queue: Annotated[int, PowerOfTwo(2, 128, zero=True)] = 0
     ram_bytes: Annotated[int, PowerOfTwo(1 << 10, 1 << 17, zero=True)] = 0
+    phases: Annotated[str, OneOf((BOTH, MULTIPLY, MERGE))] = field(default=BOTH, repr=False)
+    takes_columns: bool = field(default=True, repr=False)
+    takes_rows: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         check(self, "outer product", self._misfits)
@@ -76,11 +89,18 @@ class OuterProduct:
             yield Misfit("ports", f"are {self.ports}, more than the {self.lanes} lanes", f"give {self.lanes} or fewer")
         if self.ram_bytes and not self.queue:
             yield Misfit("ram_bytes", f"are {self.ram_bytes:,} for a core whose commands nothing takes", "give it a queue")
+        if self.queue and self.phases == MERGE:
+            yield Misfit("queue", f"is {self.queue}, and commands are for what multiplies", "give 0, or other phases")
 
     @property
     def dma(self) -> Dma:
         """What moves its elements."""
         return Dma(self.ports, loops=LOOPS, lists=True)
+
+    @property
+    def job(self) -> tuple[str, ...]:
+        """The words of a job."""
+        return MERGE_JOB if self.phases == MERGE else JOB
 
     @property
     def streams(self) -> tuple[Stream, ...]:
@@ -103,8 +123,10 @@ class OuterProduct:
 
     @property
     def fingerprint(self) -> int:
-        """32 bits that identify it."""
-        return int.from_bytes(hashlib.sha256(repr(self).encode()).digest()[:4], "big")
+        """32 bits that identify it; those of a machine do not change with fields that it does not use."""
+        more = "".join(f" {each.name}={getattr(self, each.name)}" for each in fields(self)
+                       if not each.repr and getattr(self, each.name) != each.default)
+        return int.from_bytes(hashlib.sha256(f"{self}{more}".encode()).digest()[:4], "big")
 
     @property
     def most_row(self) -> int:
@@ -117,4 +139,4 @@ class OuterProduct:
 
     def to_json(self) -> dict[str, Any]:
         """Everything, as plain values."""
-        return asdict(self) | {"job": list(JOB), "errors": list(ERRORS)}
+        return asdict(self) | {"job": list(self.job), "errors": list(ERRORS)}

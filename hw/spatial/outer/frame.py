@@ -1,4 +1,4 @@
-"""What comes before and behind the phases of an outer product: its job from memory, and the table of its rows to memory."""
+"""What comes before and behind the phases of an outer product: its job from memory, and tables of rows from it and to it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.dma import ADDRESS_BITS, ELEMENT_BITS, SPAN_BITS
-from ...arch.outer_product import JOB, OuterProduct
+from ...arch.outer_product import MERGE, OuterProduct
 from ...stream.lead import lead
-from .lane_work import JOB_LAYOUT, READ, Question, ask_for_words, work_members
+from .lane_work import EXCHANGE, READ, Question, ask_for_words, job_layout, work_members
 
 
 def fill_members(kind: OuterProduct) -> dict[str, wiring.Member]:
@@ -22,6 +22,8 @@ def fill_members(kind: OuterProduct) -> dict[str, wiring.Member]:
 
 class OuterFrame(wiring.Component):
     """Reads the job at address 0, and writes the first node of each row when `goes` says so.
+
+    Behaviour: where nothing is multiplied it gives the ledger the first nodes that stand in memory before the job is `known`.
 
     Parameters
     ----------
@@ -42,7 +44,8 @@ class OuterFrame(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, f"{kind.name.lower()}_frame"
         members = {name: member for name, member in work_members(kind).items() if name not in ("memory", "job", "error")}
-        own = {"job": In(JOB_LAYOUT), **fill_members(kind)} if kind.queue else {"given": Out(JOB_LAYOUT), "known": Out(1)}
+        own = ({"job": In(job_layout(kind)), **fill_members(kind)} if kind.queue
+               else {"given": Out(job_layout(kind)), "known": Out(1)})
         super().__init__({**members, **own})
 
     @property
@@ -52,14 +55,14 @@ class OuterFrame(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         question, job = Question(m, self), self.job if self.kind.queue else self.given
-        words = Signal(JOB_LAYOUT.size)
+        words = Signal(job_layout(self.kind).size)
         row = Signal(ADDRESS_BITS)
         node = Signal(ELEMENT_BITS)
         with m.FSM():
             if not self.kind.queue:
                 m.d.comb += job.eq(words)
                 with m.State("ASK"):
-                    ask_for_words(m, self.request, 0, len(JOB))
+                    ask_for_words(m, self.request, 0, len(self.kind.job))
                     with m.If(self.request.ready):
                         m.next = "JOB"
                 with m.State("JOB"):
@@ -67,8 +70,13 @@ class OuterFrame(wiring.Component):
                     with m.If(self.load.valid):
                         m.d.sync += words.eq(Cat(words[ELEMENT_BITS:], self.load.payload))
                     with m.If(self.ended):
-                        m.d.sync += self.known.eq(1)
-                        m.next = "KNOWN"
+                        if self.kind.phases == MERGE:
+                            m.next = "ASK LISTS"
+                        else:
+                            m.d.sync += self.known.eq(1)
+                            m.next = "KNOWN"
+                if self.kind.phases == MERGE:
+                    self._lists(m, question, job, row, node)
             with m.State("KNOWN"):
                 with m.If(self.goes):
                     ask_for_words(m, self.request, job.table, job.height, stores=1)
@@ -103,3 +111,28 @@ class OuterFrame(wiring.Component):
             with m.State("DONE"):
                 m.d.comb += self.idle.eq(1)
         return m
+
+    def _lists(self, m: Module, question: Question, job: Any, row: Signal, node: Signal) -> None:
+        """The first nodes that stand in memory, one after the other, to the ledger; then the job is known."""
+        with m.State("ASK LISTS"):
+            ask_for_words(m, self.request, job.lists, job.height)
+            with m.If(job.height > self.kind.rows):
+                # It is known at once, and refused.
+                m.d.comb += self.request.valid.eq(0)
+                m.d.sync += self.known.eq(1)
+                m.next = "KNOWN"
+            with m.Elif(self.request.ready):
+                m.next = "LIST"
+        with m.State("LIST"):
+            m.d.comb += self.load.ready.eq(1)
+            m.d.sync += node.eq(self.load.payload)
+            with m.If(self.load.valid):
+                m.next = "FIRST"
+        with m.State("FIRST"):
+            question.ask(m, EXCHANGE, row, node)
+            with m.If(self.answered):
+                m.d.sync += row.eq(row + 1)
+                m.next = "LIST"
+                with m.If(row + 1 == job.height):
+                    m.d.sync += [row.eq(0), self.known.eq(1)]
+                    m.next = "KNOWN"

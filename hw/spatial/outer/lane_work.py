@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.dma import ADDRESS_BITS, ELEMENT_BITS
-from ...arch.outer_product import ERRORS, JOB, LOOPS, VALUE_BITS, WORD_BYTES, OuterProduct
+from ...arch.outer_product import ERRORS, LOOPS, MULTIPLY, VALUE_BITS, WORD_BYTES, OuterProduct
 from ...arch.token import DATA_BITS
 from ...dma.request import request_layout
 from ...memory.sram import SramPort
 
 ERROR_BITS = (len(ERRORS) - 1).bit_length()
-JOB_LAYOUT = data.StructLayout(dict.fromkeys(JOB, ADDRESS_BITS))
 # What is asked of the ledger: the next number; `value` bytes of memory; to make `value` the first node of a row, for which
 # the one before is the answer; the first node of a row.
 NEXT, ALLOCATE, EXCHANGE, READ = range(4)
@@ -23,6 +22,11 @@ ASK = data.StructLayout({"kind": 2, "row": DATA_BITS, "value": ADDRESS_BITS})
 # A pair in a lane's memory, in lanes of 16 bits.
 PAIR = data.StructLayout({"value": VALUE_BITS, "coordinate": DATA_BITS})
 PAIR_LANES = PAIR.size // DATA_BITS
+
+
+def job_layout(kind: OuterProduct) -> data.StructLayout:
+    """The words of a job."""
+    return data.StructLayout(dict.fromkeys(kind.job, ADDRESS_BITS))
 
 
 def port_members() -> dict[str, wiring.Member]:
@@ -35,7 +39,7 @@ def port_members() -> dict[str, wiring.Member]:
 def work_members(kind: OuterProduct) -> dict[str, wiring.Member]:
     """Of what a lane does: `goes` while it is its turn, `idle` when all is done; `answered` with an `answer` of the ledger."""
     return {**port_members(), "ask": Out(stream.Signature(ASK)), "answered": In(1), "answer": In(ADDRESS_BITS),
-            "memory": Out(SramPort(kind.pairs, PAIR_LANES)), "job": In(JOB_LAYOUT), "goes": In(1), "idle": Out(1),
+            "memory": Out(SramPort(kind.pairs, PAIR_LANES)), "job": In(job_layout(kind)), "goes": In(1), "idle": Out(1),
             "error": Out(ERROR_BITS)}
 
 
@@ -45,13 +49,18 @@ class LaneWork(wiring.Component):
     Parameters
     ----------
     kind : OuterProduct
+
+    Members
+    -------
+    As of `work_members`; `lane : In`, its own number, if it does not take the next one of all.
     """
 
     phase = ""
 
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, f"{kind.name.lower()}_{self.phase}"
-        super().__init__(work_members(kind))
+        self.takes = kind.takes_columns if self.phase == MULTIPLY else kind.takes_rows
+        super().__init__({**work_members(kind), **({} if self.takes else {"lane": In(range(kind.lanes))})})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -89,13 +98,22 @@ class Question:
         m.d.comb += [self._work.ask.valid.eq(~self._asked), payload.kind.eq(kind), payload.row.eq(row), payload.value.eq(value)]
 
     def next(self, m: Module, number: Signal, then: str) -> None:
-        """The state in which a lane waits for its turn and asks for the next number, and the one behind it."""
+        """The state in which a lane waits for its turn and asks for the next number, and the one behind it.
+
+        With lanes that have numbers of their own nothing is asked."""
+        work = self._work
         with m.State("NEXT"):
-            with m.If(self._work.goes):
-                self.ask(m, NEXT)
-            with m.If(self._work.answered):
-                m.d.sync += number.eq(self._work.answer)
-                m.next = then
+            if work.takes:
+                with m.If(work.goes):
+                    self.ask(m, NEXT)
+                with m.If(work.answered):
+                    m.d.sync += number.eq(work.answer)
+                    m.next = then
+            else:
+                begun = Signal(name="begun")
+                with m.If(work.goes):
+                    m.d.sync += [begun.eq(1), number.eq(Mux(begun, number + work.kind.lanes, work.lane))]
+                    m.next = then
 
 
 def ask_for_words(m: Module, request: Any, address: Any, count: Any, stores: int = 0) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
@@ -15,7 +16,7 @@ from ...emit import Macro, macro
 from ...memory.sram import Sram
 from ...stream.lead import lead
 from .frame import OuterFrame, fill_members
-from .lane_work import JOB_LAYOUT, PAIR_LANES
+from .lane_work import PAIR_LANES, job_layout
 from .ledger import Ledger
 from .merge import OuterMerge
 from .multiply import OuterMultiply
@@ -27,6 +28,9 @@ BEGIN, MULTIPLY, MERGE, TABLE, ENDED = range(5)
 
 class OuterProductArray(wiring.Component):
     """Multiplies as a job says (`arch.outer_product`), once after reset: that at address 0 of memory, or one that commands say.
+
+    Behaviour: of a kind that only multiplies the table has the first nodes of lists; one that only merges begins with such a
+    table.
 
     Parameters
     ----------
@@ -47,7 +51,7 @@ class OuterProductArray(wiring.Component):
 
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, kind.name.lower()
-        own = {"job": In(JOB_LAYOUT), "begins": In(1), **fill_members(kind)} if kind.queue else {}
+        own = {"job": In(job_layout(kind)), "begins": In(1), **fill_members(kind)} if kind.queue else {}
         own |= {"failed": Out(1)} if kind.ram_bytes else {}
         super().__init__({**BUS, "status": Out(32), "trap": Out(1), **own})
 
@@ -72,8 +76,10 @@ class OuterProductArray(wiring.Component):
                          self.filled.eq(frame.filled)]
             lead(m, frame.ram, self.ram)
         phase = Signal(range(ENDED + 1))
-        works = {MULTIPLY: [macro(OuterMultiply(kind)) for _ in range(kind.lanes)],
-                 MERGE: [macro(OuterMerge(kind)) for _ in range(kind.lanes)]}
+        phases = {MULTIPLY: OuterMultiply, MERGE: OuterMerge}
+        if kind.phases != outer_product.BOTH:
+            del phases[MULTIPLY if kind.phases == outer_product.MERGE else MERGE]
+        works = {at: [macro(work(kind)) for _ in range(kind.lanes)] for at, work in phases.items()}
         users = kind.lanes // kind.ports
         shares = [macro(PortShare(users)) for _ in range(kind.ports)]
         failed = []
@@ -92,7 +98,7 @@ class OuterProductArray(wiring.Component):
             m.d.comb += self.failed.eq(Cat(failed).any())
         error = Signal(range(len(outer_product.ERRORS)))
         refused: Any = 0
-        for each in (*works[MULTIPLY], *works[MERGE]):
+        for each in itertools.chain(*works.values()):
             refused = refused | each.error
         found = Mux(Cat(failed).any(), outer_product.BUS, Mux(ledger.full, outer_product.MEMORY, refused))
         # Two lanes may meet an error in the same cycle, in one phase of one kind, which is then that.
@@ -104,14 +110,14 @@ class OuterProductArray(wiring.Component):
             with m.Case(BEGIN):
                 m.d.comb += ledger.starts.eq(1)
                 with m.If(known & ledger.ready):
-                    m.d.sync += phase.eq(MULTIPLY)
+                    m.d.sync += phase.eq(min(works))
                 with m.If(known & (job.height > kind.rows)):
                     m.d.sync += error.eq(outer_product.ASTRAY)
-            for at in (MULTIPLY, MERGE):
+            for at, lanes in works.items():
                 with m.Case(at):
-                    with m.If(Cat(each.idle for each in works[at]).all()):
+                    with m.If(Cat(each.idle for each in lanes).all()):
                         m.d.comb += ledger.again.eq(1)
-                        m.d.sync += phase.eq(at + 1)
+                        m.d.sync += phase.eq(at + 1 if at + 1 in works else TABLE)
             with m.Case(TABLE):
                 with m.If(frame.idle):
                     m.d.sync += phase.eq(ENDED)
@@ -126,6 +132,8 @@ class OuterProductArray(wiring.Component):
         for at, work in works.items():
             m.submodules[f"{'multiply' if at == MULTIPLY else 'merge'}{lane}"] = work
             m.d.comb += [work.job.eq(job), work.memory.word.eq(sram.word), work.goes.eq(phase == at)]
+            if "lane" in work.signature.members:
+                m.d.comb += work.lane.eq(lane)
         users = works if lane else {**works, BEGIN: frame, TABLE: frame}
         for at, work in users.items():
             with m.If(phase == at):

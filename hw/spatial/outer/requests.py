@@ -12,7 +12,7 @@ from ...arch import command
 from ...arch.dma import ADDRESS_BITS, NODE_BYTES, SPAN_BITS
 from ...arch.outer_product import WORD_BYTES, OuterProduct
 from ..command.word import WORD, error_bits
-from .lane_work import JOB_LAYOUT
+from .lane_work import job_layout
 
 # Streams, and that of a core's memory.
 A, B, C, RAM = range(4)
@@ -47,9 +47,9 @@ class OuterRequests(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, f"{kind.name.lower()}_requests"
         count = len(kind.streams)
-        super().__init__({"i": In(stream.Signature(WORD)), "job": Out(JOB_LAYOUT), "given": Out(count), "ended": In(count),
-                          "base": Out(ADDRESS_BITS), "words": Out(SPAN_BITS), "happened": In(ERROR_BITS), "clear": In(1),
-                          "error": Out(ERROR_BITS), "refused": Out(command.NUMBER_BITS)})
+        super().__init__({"i": In(stream.Signature(WORD)), "job": Out(job_layout(kind)), "given": Out(count),
+                          "ended": In(count), "base": Out(ADDRESS_BITS), "words": Out(SPAN_BITS), "happened": In(ERROR_BITS),
+                          "clear": In(1), "error": Out(ERROR_BITS), "refused": Out(command.NUMBER_BITS)})
         # Of the request that is being made.
         self._fields = {"known": Signal(name="known"), "sized": Signal(name="sized"), "typed": Signal(name="typed"),
                         "address": Signal(ADDRESS_BITS, name="address"), "first": Signal(ADDRESS_BITS, name="first"),
