@@ -53,7 +53,7 @@ class Between(Harness):
         super().__init__(probes)
 
     def build(self, m: Module) -> None:
-        m.submodules.part = part = macro(self.part)
+        m.submodules.part = self.made = part = macro(self.part)
         offers = []
         for name, member in self.part.signature.members.items():
             port: Any = getattr(part, name)
@@ -201,6 +201,24 @@ class Shared(Between):
         assume(m, "a request ends behind its last element", ~part.ended | ~waits)
 
 
+class Together(Held):
+    """Pairs with two answers each. `has`: the outputs that have theirs of the pair whose turn it is."""
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        part: Any = self.made
+        has, over = Signal(3), Signal()
+        out = [part.o, part.o0, part.o1]
+        valid, takes = Cat(each.valid for each in out), Cat(each.valid & each.ready for each in out)
+        m.d.comb += over.eq((has | takes).all())
+        m.d.sync += has.eq(Mux(over, 0, has | takes))
+        always(m, "a pair is offered with all its answers", has == Mux(valid.any(), ~valid, 0))
+        always(m, "what is offered is there", ~valid.any() | (part.a0.valid & part.a1.valid))
+        for name, answer in (("first", part.a0), ("second", part.a1)):
+            always(m, f"the {name} answer is taken with its pair", (answer.valid & answer.ready) == over)
+        reachable(m, "an answer goes before its pair", has == 2)
+
+
 class Matched(Between):
     """Elements that are searched: those of the half that is filled in stand in front, and of one that is full nothing more."""
 
@@ -236,7 +254,7 @@ def feeders() -> Side:
                  "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
                  "bits": Between(LevelFeeder(BITVECTOR, 2)), "links": Between(CountedFeeder(False, True)),
                  "lists": Between(LevelFeeder(LINKED, 3, 2)), "matched": Matched(),
-                 "answered": Held(Answered(1, (1, 2), 3), {"waits": 3})})
+                 "answered": Together(Answered(1, (1, 2), 3), {"waits": 3})})
 
 
 def writers() -> Side:

@@ -104,21 +104,23 @@ def _operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.nda
 
 
 @cache
-def balanced(kind: str) -> sp.Design:
-    """A row may take work of the next one, and B is asked for by what each row has."""
-    return sp.Design(PRODUCT, OUTPUT, {"i": 3, "j": 2, "k": 8}, sparsity=[ROWS_OF_A], name="balanced",
-                     balance=[sp.shift(i, by=-1, where=k >= 4)],
+def balanced(kind: str, grain: str = "row") -> sp.Design:
+    """A row may take work of the next one, all PEs together or each on its own; B is asked for by what each has."""
+    rows = {"row": 3, "pe": 2}[grain]
+    return sp.Design(PRODUCT, OUTPUT, {"i": rows, "j": 2, "k": 8}, sparsity=[ROWS_OF_A], name="balanced",
+                     balance=[sp.shift(i, by=-1, where=k >= 4, grain=grain)],
                      buffers={"B": sp.Buffer("dense", kind, words=16, order=(1, 0))})
 
 
-@pytest.mark.parametrize("kind", ["dense", pytest.param("compressed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind,grain", [("dense", "row"), ("dense", "pe"),
+                                        pytest.param("compressed", "row", marks=pytest.mark.slow)])
 @settings(max_examples=4)
 @given(operations=st.integers(1, 9), stalls=stalls, seed=st.integers(0, 1 << 30))
-def test_rows_that_take_each_others_work_gather_what_belongs_to_it(
-        kind: str, operations: int, stalls: "int | None", seed: int) -> None:
-    array = balanced(kind)
+def test_rows_and_pes_that_take_each_others_work_gather_what_belongs_to_it(
+        kind: str, grain: str, operations: int, stalls: "int | None", seed: int) -> None:
+    array = balanced(kind, grain)
     operand = array.random(operations, seed)
-    operand["A"] *= np.random.default_rng(seed).random((operations, 3, 2)).repeat(4, axis=2) < 0.6
+    operand["A"] *= np.random.default_rng(seed).random((*operand["A"].shape[:2], 2)).repeat(4, axis=2) < 0.6
     array.run("tokens", **operand)
     array.run("rtl", stalls, **operand)
 
@@ -130,6 +132,23 @@ def test_no_row_takes_work_whose_elements_no_bank_has_yet() -> None:
     operand = array.random(9, 14)
     operand["A"][:], operand["A"][:, :, :4] = 1, 0
     array.run("rtl", 14, **operand)
+
+
+def test_no_pe_waits_for_the_work_of_another_one() -> None:
+    """With stalls of this seed the PEs of a row do not do the same work at the same time."""
+    array = balanced("dense", "pe")
+    operand = array.random(9, 5)
+    operand["A"][:] = 1
+    array.run("rtl", 5, **operand)
+
+
+@pytest.mark.parametrize("grain", ["row", "pe"])
+def test_a_port_asks_by_the_fiber_of_its_own_pe(grain: str) -> None:
+    buffer, = balanced("dense", grain).private
+    column = {"row": "0", "pe": "{j}"}[grain]
+    assert dict(zip(buffer.sinks[0], buffer.asks[0])) == {
+        f"B_{row}_{j}{moves}": f"A_{row}_{column.format(j=j)}{moves}"
+        for row in range({"row": 3, "pe": 2}[grain]) for j in range(2) for moves in ("", "_moves")}
 
 
 @pytest.mark.slow
@@ -172,10 +191,6 @@ def test_explain_says_by_whose_coordinates() -> None:
      "give 256 words or fewer, or make it dense"),
     ({"buffers": {"B": sp.Buffer("dense", "dense", words=64, order=(1, 0), wide=True)}},
      "it is wide, which buffers of one bank and of arrays in step can be; leave out wide"),
-    ({"buffers": {"B": sp.Buffer("dense", "dense", words=64, order=(1, 0))},
-      "balance": [sp.shift(i, by=-1, where=k >= 4, grain="pe")]},
-     "elements of B are gathered, and each PE takes work on its own; "
-     'leave out the buffer, or grain="pe", so that rows of PEs take it together'),
 ])
 def test_what_is_not_gathered_is_refused_with_a_remedy(changed: "dict[str, object]", said: str) -> None:
     with pytest.raises(UserError) as refused:
