@@ -44,6 +44,8 @@ class Glb:
                              chain, those to the east of it. With 1 there are no links between them.
     numbered : bool          A store can place blocks by the numbers in front of them, which come in any order; else words are
                              stored as they come.
+    listed : bool            A load can give blocks of a list, wherever they are, each behind its length: a line of 8 bytes says
+                             both, and loops walk a block. Else a load is one loop nest.
     clock_gating : str       What is clocked only when it has to be. ``static``: a load, store or configuration DMA, while its
                              enable bit is set, and the switch of the ring, while its tile is in a chain. ``dynamic``: a
                              bank, in cycles with an access and as many after it as its word takes; the registers of a
@@ -67,6 +69,7 @@ class Glb:
     queue: bool = False
     ring: Annotated[int, Whole(1, MOST_CHAINED)] = 1
     numbered: bool = False
+    listed: bool = False
     clock_gating: Annotated[str, OneOf(CLOCK_GATING)] = NONE
     clock_gates: Annotated[str, OneOf(CLOCK_GATES)] = ENABLE
 

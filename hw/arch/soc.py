@@ -251,10 +251,14 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
         ("store_blocks", RW, f"blocks that are stored by their numbers, {NUMBER_BITS} bits; what runs ends when all have come"),
         ("store_number", RW, f"the number of the first of them, {NUMBER_BITS} bits"),
     ] if glb.numbered else []
+    listed = [("listed", 5, 1,
+               "load_start, a multiple of 8, is that of a list of blocks, each a line of 8 bytes: {byte address in the tile of "
+               "its first word[63:32], 0[31:17], last of the list[16], length[15:0]}. Its length comes as a word, then the "
+               "words that the loops count; `sliced` plays no part")] if glb.listed else []
     limit = "16-bit words that may be stored" + f"; of a block with a number, {ROOM_BITS} bits" * glb.numbered
     sections = "sections, each a length and as many words, that the run stores" + "; of a block with a number" * glb.numbered
     return register_file(
-        ("load_control", RW, "load stream, from memory to the array", (enable, *queued, sliced, column, *repeat)),
+        ("load_control", RW, "load stream, from memory to the array", (enable, *queued, sliced, *listed, column, *repeat)),
         ("load_start", RW, "byte address in the tile of the first word"),
         ("store_control", RW, "store stream, from the array to memory",
          (enable, mode, static, *queued, sliced, *numbered, column, *repeat)),

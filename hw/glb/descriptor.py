@@ -46,7 +46,8 @@ class Descriptors(wiring.Component):
     idle : In(1)                The unit has nothing to run.
     steps, ends : In(1)         The unit does a step; the one at hand is its last, done or not.
     counts : In(1)              A descriptor has ended, with all that its words do.
-    running : Out               What the unit runs. `first`, `sliced` and the extents are, with `begins`, those of what begins.
+    running : Out               What the unit runs. `first`, the extents and what is 1 bit wide are, with `begins`, those of
+                                what begins.
     begins : Out(1)             The unit begins, by a start or behind what ends; with a slice at the next start.
     waits : Out(1)              What is queued begins in this run.
     taken : Out(1)              The registers are taken.
@@ -85,6 +86,7 @@ class Descriptors(wiring.Component):
         with m.If(self.start | queued_next):
             m.d.comb += [self.running.first.eq(self.registers.first), self.running.sliced.eq(self.registers.sliced),
                          self.running.loops.extent.eq(self.registers.loops.extent)]
+            m.d.comb += [self.running.listed.eq(self.registers.listed)] if "listed" in self.layout.members else []
         with m.If(self.taken):
             m.d.sync += [held.eq(self.registers), left.eq(self.repeats)]
         with m.Elif(self.begins):

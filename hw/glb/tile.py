@@ -147,6 +147,10 @@ class GlbTile(wiring.Component):
             """A field of a register."""
             return values[name][named(glb_registers(self.glb))[name].bits(part)]
 
+        load_sliced = field("load_control", "sliced")
+        if self.glb.listed:
+            listed = field("load_control", "listed")
+            load_sliced &= ~listed
         load_on, store_on = field("load_control", "enable"), field("store_control", "enable")
         asked, starts, busy, lost = own_banks(load, store), self.start, load.busy | store.busy, store.lost
         if self.glb.ring > 1:
@@ -173,9 +177,10 @@ class GlbTile(wiring.Component):
             *([store.numbered.eq(field("store_control", "numbered")), store.blocks.eq(values["store_blocks"]),
                store.number.eq(values["store_number"])]
               if self.glb.numbered else []),
+            *([load.listed.eq(listed)] if self.glb.listed else []),
             self.busy.eq(busy), self.beyond.eq(store.beyond), self.lost.eq(lost),
             *(dma.again.eq(self.again) for dma in (load, store)),
-            load.sliced.eq(field("load_control", "sliced")), store.sliced.eq(field("store_control", "sliced")),
+            load.sliced.eq(load_sliced), store.sliced.eq(field("store_control", "sliced")),
             self.moved.eq((load.o.valid & load.o.ready) | store.moves),
         ]
         for dma, name in ((load, "load"), (store, "store")):
