@@ -38,6 +38,7 @@ from .sim import engines
 from .sim.golden import einsum as golden
 from .tensor_job import TensorJob, shown, value_of
 from .tensors.coordinates import Coo
+from .tensors.values import check_value
 
 Tell = Callable[[str], None]
 
@@ -89,7 +90,8 @@ def run_program(program: Program, fused: Sequence[str], data: Mapping[str, Coo],
                 progress: Tell) -> Result:
     """Run a program on its operands by name. What its statements and its schedule cannot be is refused whatever the engine,
     before anything runs."""
-    program.shapes({name: tensor.shape for name, tensor in data.items()})
+    form, shapes = program.result.result.format, program.shapes({name: tensor.shape for name, tensor in data.items()})
+    check_value(program.result.result.tensor, shapes[program.result.result.tensor], form.dense_levels == form.rank > 0)
     parts = [_Part(each, _fused(each, program), program.formats) for each in groups(program, fused)]
     _check_used(wanted, parts, program)
     if how.engine == engines.GOLDEN:

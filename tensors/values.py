@@ -27,6 +27,9 @@ LARGEST = 1 << 40
 MOST_RANDOM = 1 << 25
 MOST_PLACES = 1 << 60
 DENSE_PLACES = 1 << 24
+# Of a result as a user is given it: elements of an array and rows of a matrix, and what each takes.
+MOST_BYTES = 1 << 34
+_VALUE_BYTES, _ROW_BYTES = 2, 8
 
 
 def to_coo(data: Any, name: str = "the tensor") -> Coo:
@@ -112,6 +115,18 @@ def to_value(tensor: Coo) -> Any:
     if tensor.rank == 2:
         return scipy.sparse.csr_array((tensor.values, tuple(tensor.coords.T)), shape=tensor.shape)
     return to_array(tensor) if tensor.rank else int(tensor.values.sum())
+
+
+def check_value(name: str, shape: Sequence[int], dense: bool) -> None:
+    """UserError for a result that a user could not be given for want of memory; dense: it is an array whatever its rank."""
+    whole = dense or len(shape) != 2
+    size = prod(shape) * _VALUE_BYTES if whole else (shape[0] + 1) * _ROW_BYTES
+    if size > MOST_BYTES:
+        what = "an array of all elements" if whole else f"a matrix with a word for each of its {shape[0]:,} rows"
+        raise UserError(f"{what} takes {size / (1 << 30):,.0f} GB, more than {MOST_BYTES >> 30}",
+                        f"result {name} of {' x '.join(f'{extent:,}' for extent in shape)}",
+                        "number the coordinates that have nonzeros from 0 on, or compute the result in parts"
+                        + (", or transpose it" if not whole and shape[1] < shape[0] else ""))
 
 
 def encode(tensor: Coo, form: Format, name: str = "the tensor") -> tuple[list[int], ...]:

@@ -120,6 +120,9 @@ def test_result_is_saved_where_asked(files: Path, called: "dict[str, Any]") -> N
      "sardonyx: --B c.mtx: no such file\n  try: give a file (.mtx, .tns, .npy), or a number for a scalar\n"),
     ("run einsum E --B .",
      "sardonyx: --B .: this is a folder\n  try: give a file (.mtx, .tns, .npy), or a number for a scalar\n"),
+    ("run einsum E --B /dev/null",
+     "sardonyx: --B /dev/null: this is a device or a pipe\n"
+     "  try: give a file (.mtx, .tns, .npy), or a number for a scalar\n"),
     ("run einsum E --enigne rtl",
      "sardonyx: --enigne rtl: no such file\n"
      "  try: give a file (.mtx, .tns, .npy), or a number for a scalar; if no tensor is meant, --engine\n"),

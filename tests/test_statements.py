@@ -160,3 +160,26 @@ def test_a_program_of_several_statements_is_explained_as_it_is_fused():
         api.explain_program(TWICE, schedule="fuse(y)", graph="g.gv")
     streams = "T(i,j) = C(i,k) * D(k,j); X(i,j) = B(i,j) * T(i,j)"
     assert api.explain_program(streams, schedule="fuse(T)", arch="onyx").report["fused"] == {"T": "streams"}
+
+
+MANY = scipy.sparse.coo_array((np.array([1, 2]), (np.array([0, (1 << 40) - 1]), np.array([0, 5]))), shape=(1 << 40, 8))
+
+
+@pytest.mark.parametrize("engine", ["golden", "tokens"])
+@pytest.mark.parametrize("statement,said", [
+    ("X(i,j) = B(i,j)",
+     "result X of 1,099,511,627,776 x 8: a matrix with a word for each of its 1,099,511,627,776 rows takes 8,192 GB, more than "
+     "16\n  try: number the coordinates that have nonzeros from 0 on, or compute the result in parts, or transpose it"),
+    ("x(i) = B(i,j)",
+     "result x of 1,099,511,627,776: an array of all elements takes 2,048 GB, more than 16\n"
+     "  try: number the coordinates that have nonzeros from 0 on, or compute the result in parts")])
+def test_a_result_that_no_memory_holds_is_refused_before_anything_runs(engine: str, statement: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        sardonyx.einsum(statement, B=MANY, engine=engine)
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize("statement", ["X(j,i) = B(i,j)", "x(j) = B(i,j)", "x = B(i,j)"])
+def test_an_operand_of_as_many_rows_gives_other_results(statement: str) -> None:
+    found, right = (sardonyx.einsum(statement, B=MANY, engine=engine).value for engine in ("tokens", "golden"))
+    assert np.sum(found) == np.sum(right) == 3

@@ -194,7 +194,9 @@ def operand(text: str, option: str, known: Iterable[str] = ()) -> Path | Number:
     if _NUMBER.fullmatch(text) and len(text) <= 200:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     near = _near(option, sorted(known))
-    raise UserError("this is a folder" if os.path.isdir(path) else "no such file", where=f"{option} {shown(text)}",
+    there = os.path.exists(path)
+    raise UserError("this is a folder" if os.path.isdir(path) else "this is a device or a pipe" if there else "no such file",
+                    where=f"{option} {shown(text)}",
                     fix="give a file (.mtx, .tns, .npy), or a number for a scalar"
                         + f"; if no tensor is meant, {near}" * bool(near))
 
