@@ -86,9 +86,10 @@ class Place:
 
     def start(self, each: Transfer) -> int:
         """The first byte of a stream in its GLB tile."""
-        part = self.part or 0
-        bank, place = (part % 2, part // 2) if self._alternate(each) else (0, part)
-        return (each.bank + bank) % self.glb.banks * self.glb.bank_bytes + each.address + WORD_BYTES * self.room(each) * place
+        part, bank = self.part or 0, each.bank
+        if self._alternate(each):
+            part, bank = part // 2, (bank + part % 2) % self.glb.banks
+        return bank * self.glb.bank_bytes + each.address + WORD_BYTES * self.room(each) * part
 
     def _alternate(self, each: Transfer) -> bool:
         """Whether parts of a stream are in two banks in turn."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import halide as hl
 import numpy as np
+import pytest
 from halide_programs import X, Y, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,9 @@ from machines import LEAST, copier
 from stencil_machine import STENCILS
 
 from sardonyx.compiler.halide import CompiledDense, compile_halide
-from sardonyx.compiler.ir.transfer import WORD_BYTES
+from sardonyx.compiler.ir.mapped import LOAD, STORE
+from sardonyx.compiler.ir.transfer import PLACES, WORD_BYTES, Transfer, region
+from sardonyx.runtime.batches import Place
 from sardonyx.runtime.commands import Read, WriteMemory
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.order import Phase, ordered
@@ -86,3 +89,15 @@ def test_blocks_of_any_size_have_places_of_their_own(sizes: "list[int]") -> None
     found = list(launches(copier(PART), PART, blocks, {"b_vals": max(sizes)}, chained=True))
     assert sum(each.transactions for each in found) == len(sizes)
     check(found, 1)
+
+@pytest.mark.parametrize("banks", [1, 2, 4])
+@pytest.mark.parametrize("tiles", [1, 2, 3, 8])
+def test_a_load_and_a_store_of_a_chain_have_places_of_their_own(banks: int, tiles: int) -> None:
+    """In every part of the banks."""
+    glb = replace(QUEUED.glb, ring=tiles, banks=banks)
+    streams = [Transfer("x", direction, 0, *region(direction, glb, tiles), sections=1, tiles=tiles)
+               for direction in (LOAD, STORE)]
+    for parts, part in ((2, None), (2, 0), (2, 1), *((PLACES, part) for part in range(PLACES))):
+        place = Place(glb, part, parts)
+        load, store = ((place.address(each), place.address(each) + WORD_BYTES * place.room(each)) for each in streams)
+        assert load[1] <= tiles * glb.tile_bytes // 2 <= store[0] < store[1] <= tiles * glb.tile_bytes
