@@ -29,8 +29,8 @@ from sardonyx.sim.engines import Run
 from sardonyx.sim.model.counters import added, counted
 from sardonyx.sim.rtl import simulator
 
-# Little more than a vector's way through the array takes, as a VCD needs the machine in one piece.
-ARCH = replace(LEAST, name="counting", columns=4, rows=2, mem_every=2, counter_bits=12, interconnect=Interconnect(2),
+# No more than a vector's way through the array takes, four MEM tiles, as a VCD needs the machine in one piece.
+ARCH = replace(LEAST, name="counting", columns=2, rows=2, mem_every=1, counter_bits=12, interconnect=Interconnect(2),
                glb=replace(LEAST.glb, bank_bytes=2048),
                mem=replace(MEM, primitives=(LEVEL,), sram_lines=128, multiplier_tree=False))
 COPY = "x(i) = b(i)"
