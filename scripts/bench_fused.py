@@ -1,4 +1,4 @@
-"""Fused statements against the same ones in turn, in the generated Verilog of `onyx` with `mem.early`.
+"""Fused statements against the same ones in turn, in the generated Verilog of `onyx`.
 
 In turn, each statement is a program and a launch of its own, on one machine: the host configures the array, writes operands,
 reads the result, cuts it into sub-tiles again and writes them. Edges are chosen for each program. Either way a machine begins

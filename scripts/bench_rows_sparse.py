@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 
 import bench_dense
 import bench_edges
@@ -29,8 +28,7 @@ def sparse() -> list[Row]:
 
 def fused() -> list[Row]:
     """Fused statements against the same ones in turn, on onyx whose levels are read while they arrive."""
-    onyx = presets.get("onyx")
-    arch = replace(onyx, mem=replace(onyx.mem, early=True))
+    arch = presets.get("onyx")
     iterated = bench_fused.spmv_iter(bench_fused.ITERATED, arch)
     most = max(each.with_host for each in iterated)
     host = ", ".join(f"{1000 * each.apart.host_s:.0f} : {1000 * each.fused.host_s:.0f} ms" for each in iterated)

@@ -50,7 +50,7 @@ SWITCHES: Mapping[str, Arch] = {
     "no accumulator": replace(SMALL, mem=replace(SMALL.mem, primitives=tuple(
         each for each in SMALL.mem.primitives if each is not ACCUMULATOR))),
     "no locate": replace(SMALL, mem=replace(SMALL.mem, locate=False)),
-    "early": replace(SMALL, mem=replace(SMALL.mem, early=True)),
+    "no early": replace(SMALL, mem=replace(SMALL.mem, early=False)),
     "two operands": replace(SMALL, pe=replace(SMALL.pe, ops=tuple(op for op in SMALL.pe.ops if "c" not in op.operands))),
 }
 

@@ -27,8 +27,8 @@ _AMBER, _ONYX = get("amber"), get("onyx")
 # Amber's operations have two operands.
 _PLAIN = replace(PE, ops=tuple(op for op in PE.ops if "c" not in op.operands))
 _STATIC = Interconnect(fifo="none")
-# The papers have no accumulator in a MEM tile: they make one of several tiles; nor a locator.
-_SPARSE = replace(_ONYX.mem, primitives=(LEVEL, BUFFER), locate=False)
+# The papers have no accumulator in a MEM tile: they make one of several tiles; nor a locator, nor levels read as they arrive.
+_SPARSE = replace(_ONYX.mem, primitives=(LEVEL, BUFFER), locate=False, early=False)
 
 VARIANTS: Mapping[str, Arch] = {
     "onyx": _ONYX,
@@ -38,7 +38,7 @@ VARIANTS: Mapping[str, Arch] = {
     "regions": replace(_ONYX, regions=4),
     "shared links": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, *SHARING_PRIMITIVES))),
     "dividers": replace(_ONYX, pe=replace(_ONYX.pe, primitives=(*_ONYX.pe.primitives, DIVIDER))),
-    "early": replace(_ONYX, mem=replace(_ONYX.mem, early=True)),
+    "whole levels": replace(_ONYX, mem=replace(_ONYX.mem, early=False)),
     "scatter": replace(_ONYX, mem=replace(_ONYX.mem, primitives=(*_ONYX.mem.primitives, SCATTER))),
     "column stall": replace(_ONYX, column_stall=True),
     "column stall, clock gates": replace(_ONYX, column_stall=True, glb=replace(_ONYX.glb, clock_gates=CELL)),
@@ -87,7 +87,7 @@ COMPARISONS = (
     Comparison("mem_locate", "MEM with locators for dense levels against the MEM before (no paper says what one takes)", "",
                "no locators", "onyx", "mem", "tile with SRAM"),
     Comparison("mem_early", "MEM whose levels are read while they arrive against the MEM before (no paper has one)", "",
-               "onyx", "early", "mem", "tile with SRAM"),
+               "whole levels", "onyx", "mem", "tile with SRAM"),
     Comparison("mem_scatter", "MEM that scatters values into dense levels against the MEM before (no paper has one)", "",
                "onyx", "scatter", "mem", "tile with SRAM"),
     Comparison("mem_sparse", "MEM with sparse primitives and ready/valid against a dense MEM (VI-A)", "+27 %",

@@ -24,7 +24,7 @@ _FPGA_MEM = replace(MEM, primitives=(LEVEL, BUFFER), sram_lines=1024, sram_lanes
                     read_loops=2, write_loops=2, replay=False, multiplier_tree=False)
 _FPGA_GLB = Glb(columns_per_tile=1, bank_bytes=16 * 1024, load_loops=3, store_loops=2, configuration_dma=False)
 
-_MEM = replace(MEM, locate=True)
+_MEM = replace(MEM, locate=True, early=True)
 
 PRESETS = {arch.name: arch for arch in (
     Arch("tiny", 4, 4, mem=_MEM, glb=_SMALL_GLB),

@@ -56,7 +56,7 @@ class Level(wiring.Component):
 
     With `early` a level that comes as a block is read while its coordinates or values arrive. A root scan gives its first token
     4 cycles after the first line of coordinates, of a dense level 7 cycles after the extent, a look-up 4 cycles after the line
-    of its value; others follow as lines come.
+    of its value; others follow as lines come. Two transactions shorter than that have 7 to 10 cycles from end to end.
 
     The SRAM has one port. References in sequence, or over and over, take one read per line of four segments
     and per line of four entries. In random order a fiber takes one read for its segments, two if they

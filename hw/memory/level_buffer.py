@@ -118,21 +118,16 @@ class LevelBuffer(wiring.Component):
         m = Module()
         halves = [LineCombiner(self.lines // HALVES, self.lanes, self.early) for _ in range(HALVES)]
         m.submodules.segments, m.submodules.coordinates = halves
-        segments, entries, half = self._levels(m, halves)
-        there = None
-        if self.early:
-            # Lines written since the level began, those of levels behind it too.
-            written = Signal.like(halves[COORDINATES].there)
-            m.d.comb += written.eq(Mux(half, halves[COORDINATES].there, halves[SEGMENTS].there) - entries)
-            there = self.entries.line < written
+        segments, entries, half, there = self._levels(m, halves)
         self._port(m, halves, Cat((segments + self.segments.line)[:len(self.segments.line)], Const(SEGMENTS, 1)),
                    Cat((entries + self.entries.line)[:len(self.entries.line)], half), there)
         return m
 
-    def _levels(self, m: Module, halves: list[LineCombiner]) -> tuple[Value, Value, Value]:
+    def _levels(self, m: Module, halves: list[LineCombiner]) -> tuple[Value, Value, Value, Value | None]:
         """Two slots, filled, offered and freed in turn.
 
-        Returns the first line of the segments that are offered, and that of the entries that are read, with their half.
+        Returns the first line of the segments that are offered, and that of the entries that are read, with their half; if
+        early, whether the line of them that is asked for is in the SRAM.
         """
         step, info = self.i.payload, self.level.payload
         size = self.lines // HALVES
@@ -165,34 +160,41 @@ class LevelBuffer(wiring.Component):
                          half.close.eq(step.close), half.slot.eq(filling), half.commit.eq(commit),
                          half.tail.eq(Mux(held.bit_select(oldest, 1), first[oldest][number], half.first))]
         if self.early:
-            m.d.comb += halves[SEGMENTS].ends.eq(self.ends)
+            # Of a block that is a level, another array follows the segments.
+            m.d.comb += [halves[SEGMENTS].ends.eq(self.ends), halves[SEGMENTS].apart.eq(~self.lead & ~self.values)]
         m.d.comb += [halves[SEGMENTS].lead.eq(self.lead), self.count.eq(halves[COORDINATES].before)]
         with m.If(commit & step.append & (place == SEGMENTS) & (halves[SEGMENTS].count == 2)):
             m.d.sync += extent[filling].eq(step.word)
-        with m.If(commit & step.close):
-            m.d.sync += [held.bit_select(filling, 1).eq(1), unread.bit_select(filling, 1).eq(1),
-                         filling.eq(~filling)]
-            for number, half in enumerate(halves):
-                m.d.sync += [first[filling][number].eq(half.first), count[filling][number].eq(half.count)]
-
+        slots = Slots(first, count, held, unread, filling, oldest, offered)
+        half = Mux(self.values, oldest, self.entries.array)
         # Of two closed levels the older one is in the SRAM: the step that closed the newer one waited for that.
         waiting = Cat(half.late for half in halves).any() & (offered != filling)
+        there = None
         if self.early:
-            waiting = waiting & ~self._tell(m, halves, Slots(first, count, held, unread, filling, oldest, offered), commit)
+            # Of others nothing is read but what is asked for when it is there.
+            waiting = halves[SEGMENTS].late & (offered != filling) & ~self.values & ~self.dense
+            self._tell(m, halves, slots, commit)
+            there = self._there(halves, slots, half)
+        else:
+            with m.If(commit & step.close):
+                m.d.sync += [held.bit_select(filling, 1).eq(1), unread.bit_select(filling, 1).eq(1),
+                             filling.eq(~filling)]
+                for number, each in enumerate(halves):
+                    m.d.sync += [first[filling][number].eq(each.first), count[filling][number].eq(each.count)]
         m.d.comb += [info.count.eq(count[offered]), info.extent.eq(extent[offered]), self.extent.eq(extent[oldest]),
                      self.level.valid.eq(unread.bit_select(offered, 1) & ~waiting)]
-        with m.If(self.values):
-            m.d.comb += info.count[COORDINATES].eq(count[offered][offered])
+        if not self.early:
+            with m.If(self.values):
+                m.d.comb += info.count[COORDINATES].eq(count[offered][offered])
         with m.If(self.level.valid & self.level.ready):
             m.d.sync += [unread.bit_select(offered, 1).eq(0), offered.eq(~offered)]
 
         with m.If(self.free):
             m.d.sync += [held.bit_select(oldest, 1).eq(0), oldest.eq(~oldest)]
-        half = Mux(self.values, oldest, self.entries.array)
-        return first[offered][SEGMENTS], first[oldest][half], half
+        return first[offered][SEGMENTS], first[oldest][half], half, there
 
-    def _tell(self, m: Module, halves: list[LineCombiner], slots: Slots, commit: Value) -> Value:
-        """Offer the level being written when all but its entries are there; whether what is offered was offered so.
+    def _tell(self, m: Module, halves: list[LineCombiner], slots: Slots, commit: Value) -> None:
+        """Offer the level being written when all but its entries are there, at the latest as it closes.
 
         It may be freed before it is closed: then it is never held.
         """
@@ -201,30 +203,38 @@ class LevelBuffer(wiring.Component):
         told = Signal()
         tells = Signal()
         gone = Signal()
-        early = Signal(SLOTS)
         closes = commit & step.close
         length = Signal(len(slots.count[0][0]), reset_less=True)
-        m.d.comb += [
-            # Of a dense level nothing is read but its extent, and it waits for its slot anyway.
-            tells.eq(Mux(self.dense, commit & self.ends, known & ~told & ~closes & ~slots.held.bit_select(filling, 1)
-                         & (self.values | ~halves[SEGMENTS].line.valid))),
-        ]
+        # Of a dense level nothing is read but its extent, and it waits for its slot anyway.
+        m.d.comb += tells.eq(Mux(self.dense, commit & self.ends, known & ~told & ~slots.held.bit_select(filling, 1)
+                                 & (self.values | ~halves[SEGMENTS].line.valid)))
         with m.If(tells):
-            m.d.sync += [told.eq(1), slots.unread.bit_select(filling, 1).eq(1), early.bit_select(filling, 1).eq(1)]
+            m.d.sync += told.eq(1)
+        with m.If(tells | (closes & ~told)):
+            m.d.sync += slots.unread.bit_select(filling, 1).eq(1)
+            # Values have one count, wherever they are.
+            entries = Mux(self.values & ~filling, halves[SEGMENTS].count, halves[COORDINATES].count)
+            m.d.sync += [slots.count[filling][SEGMENTS].eq(halves[SEGMENTS].count),
+                         slots.count[filling][COORDINATES].eq(Mux(known, length, entries))]
             for number, half in enumerate(halves):
-                words = Mux(self.values, length, half.count) if number == SEGMENTS else Mux(self.dense, 0, length)
-                m.d.sync += [slots.first[filling][number].eq(half.first), slots.count[filling][number].eq(words)]
+                m.d.sync += slots.first[filling][number].eq(half.first)
         with m.If(commit & self.length & (step.array == COORDINATES) & (step.word <= self.lines // HALVES * self.lanes)):
             m.d.sync += [known.eq(1), length.eq(step.word)]
         with m.If(self.free & ~slots.held.bit_select(slots.oldest, 1)):
             m.d.sync += gone.eq(1)
         with m.If(closes):
             m.d.sync += [known.eq(0), told.eq(0), gone.eq(0), slots.held.bit_select(filling, 1).eq(~gone),
-                         early.bit_select(filling, 1).eq(told)]
-            with m.If(told):
-                # It was offered, and may have been taken.
-                m.d.sync += slots.unread.bit_select(filling, 1).eq(slots.unread.bit_select(filling, 1))
-        return early.bit_select(slots.offered, 1)
+                         filling.eq(~filling)]
+
+    def _there(self, halves: list[LineCombiner], slots: Slots, half: Value) -> Value:
+        """Whether a line of entries of the oldest level is in the SRAM: of one being written, those that are full.
+
+        While a line of such a level waits to be written, it goes first. Segments, for which this port asks, too, are all there.
+        """
+        words = Mux(self.values & ~slots.oldest, halves[SEGMENTS].before, halves[COORDINATES].before)
+        waits = Mux(half, *(each.line.valid & (each.line.payload.slot == slots.oldest) for each in reversed(halves)))
+        whole = slots.held.bit_select(slots.oldest, 1) | (~self.values & (self.entries.array == SEGMENTS))
+        return ~waits & (whole | (self.entries.line < words[(self.lanes - 1).bit_length():]))
 
     def _port(self, m: Module, halves: list[LineCombiner], segments: Value, entries: Value, there: Value | None) -> None:
         """The SRAM and who has it, from the addresses of both readers; there: whether the line that is asked for is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -41,8 +41,8 @@ class LineCombiner(wiring.Component):
     first : Out                  Position where the level being written starts.
     before, count : Out          Its words, without and with this step.
     tail : In                    Position of the oldest line that is not to be written over.
-    ends : In(1)                 If early: no word of this level comes after this step, so its last line goes.
-    there : Out                  If early: position behind the last line that was written.
+    ends, apart : In(1)          If early: no word of this level comes after this step, so its last line goes; if that is how
+                                 all levels end here, closing them writes nothing.
 
     Timing: one step per cycle while a line is written within `lanes` - 1 cycles, or at once where the level closes a step
     after a full line; `blocked` and `over` are combinational from append and close, `blocked` from `line.ready`, too.
@@ -52,7 +52,7 @@ class LineCombiner(wiring.Component):
 
     def __init__(self, lines: int, lanes: int, early: bool = False) -> None:
         self.lines, self.lanes, self.early = lines, lanes, early
-        read_early = {"ends": In(1), "there": Out(range(2 * lines))} if early else {}
+        read_early = {"ends": In(1), "apart": In(1)} if early else {}
         super().__init__({"append": In(1), "word": In(DATA_BITS), "close": In(1), "slot": In(1),
                           "lead": In(1), "commit": In(1), "blocked": Out(1), "over": Out(1),
                           "late": Out(1), "line": Out(stream.Signature(line_layout(lines, lanes))),
@@ -70,9 +70,7 @@ class LineCombiner(wiring.Component):
         push = Signal()
         fill = Signal.like(self.first)
         full = Signal()
-        last = self._last(m) if self.early else self.close
-        if self.early:
-            m.d.comb += self.there.eq(fill - self.line.valid)
+        last = self.ends | (self.close & ~self.apart) if self.early else self.close
 
         m.d.comb += [
             self.line.payload.eq(line),
@@ -102,10 +100,3 @@ class LineCombiner(wiring.Component):
             with m.If(self.close):
                 m.d.sync += self.first.eq(fill + push)
         return m
-
-    def _last(self, m: Module) -> Value:
-        """Whether the line being filled goes after this step: as the words of the level end, and once only."""
-        ended = Signal()
-        with m.If(self.commit):
-            m.d.sync += ended.eq((ended | self.ends) & ~self.close)
-        return (self.ends | self.close) & ~ended

@@ -27,8 +27,8 @@ def test_fingerprints_tell_machines_apart():
 
 def test_a_ring_is_of_the_fingerprint_and_none_is_as_before_there_were_rings():
     raw = presets.get("tiny").to_json()
-    # Of the version before the field, which had neither accumulators nor locators, and passes of four tokens.
-    raw["mem"] |= {"primitives": ["level", "buffer"], "locate": False}
+    # Of the version before the field, with neither accumulators nor locators, with whole levels and passes of four tokens.
+    raw["mem"] |= {"primitives": ["level", "buffer"], "locate": False, "early": False}
     raw["pe"] |= {"pass_depth": 4}
     assert raw["glb"]["ring"] == 1
     without = raw | {"glb": {key: value for key, value in raw["glb"].items() if key != "ring"}}
@@ -56,7 +56,7 @@ def test_power_domains_add_a_bit_of_configuration_and_change_the_fingerprint():
 @pytest.mark.parametrize("change", [
     {"name": "mine"}, {"timing": {"pe": 1, "register": 1}}, {"feed_through": True}, {"operand_isolation": False},
     {"config_readback": False}, {"memory_readback": True}, {"column_stall": True}, {"counter_bits": 32},
-    {"pe": {"multiplier_tree": False}}, {"mem": {"multiplier_tree": False, "locate": True}},
+    {"pe": {"multiplier_tree": False}}, {"mem": {"multiplier_tree": False, "locate": True, "early": True}},
     {"glb": {"columns_per_tile": 1, "clock_gating": "hybrid"}},
     {"glb": {"columns_per_tile": 1, "clock_gating": "static", "clock_gates": "cell"}},
     {"system": {"processor": True, "own_clock": True}}], ids=lambda change: next(iter(change)))

@@ -167,7 +167,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "pe": {"pass_depth": 5, "ops": (BY_NAME["mult1"],), "register_words": 4, "register_schedules": True,
            "multiplier_tree": True, "reduce_max": True, "primitives": (PASS_THROUGH, REDUCER, ALU)},
     "mem": {"sram_lines": 256, "sram_lanes": 2, "cycle_bits": 15, "extent_bits": 10, "read_loops": 2, "write_loops": 2,
-            "replay": True, "sipo_lines": 2, "multiplier_tree": True, "locate": False, "early": True,
+            "replay": True, "sipo_lines": 2, "multiplier_tree": True, "locate": False, "early": False,
             "primitives": (LEVEL,)},
     "interconnect": {"tracks": 1, "switch_box": "imran", "fifo": "full", "output_registers": True}}
 
