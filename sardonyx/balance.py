@@ -6,7 +6,7 @@ What that means, and what is refused, `sardonyx.compiler.lang.balance` says.
 from __future__ import annotations
 
 from . import arguments
-from .compiler.lang.balance import GRAINS, ROW, Balance, parted
+from .compiler.lang.balance import GRAINS, OPERATION, ROW, Balance, parted
 from .compiler.lang.recurrence import Index
 from .hw.arch.elastic import MOST_LANES
 from .hw.arch.errors import UserError
@@ -34,8 +34,16 @@ def shift(index: object, *, where: object, by: object = None, to: object = None,
     return _balance(index, distance, None, where, grain, f"shift {index} by {distance}")
 
 
-def work_queue(index: object, *, where: object, grain: object = ROW) -> Balance:
-    """Work that any row may take when it is free; otherwise as `shift`."""
+def work_queue(index: object, *, where: object = None, grain: object = ROW) -> Balance:
+    """Work that any row may take when it is free; otherwise as `shift`.
+
+    grain: "operation", without `where`: of an array of lanes, whose operations are the places of the index.
+    """
+    if isinstance(grain, str) and grain == OPERATION:
+        if not isinstance(index, Index) or where is not None:
+            raise UserError(f"it is of {arguments.said(index)}, where {arguments.said(where)}", "balance",
+                            'give sp.work_queue(k, grain="operation"): any operation may go to any lane')
+        return Balance(index.name, None, None, "", 0, OPERATION, f"work queue of {index}, an operation at a time")
     return _balance(index, None, None, where, grain, f"work queue of {index}")
 
 

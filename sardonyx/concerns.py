@@ -11,15 +11,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from . import arguments
+from . import arguments, outer_products
 from .array_operands import Promises
-from .compiler.lang.balance import Balance
+from .compiler.lang.balance import OPERATION, Balance
 from .compiler.lang.recurrence import INPUT, Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.lang.sparsity_checks import checked
 from .compiler.spatial.buffer import Buffer
 from .compiler.spatial.collected import collected
 from .compiler.spatial.elastic import elastic
+from .compiler.spatial.laned import Laned, laned
+from .compiler.spatial.lanes import Lanes, Lists, Runs
 from .compiler.spatial.points import Unrolled
 from .compiler.spatial.private_buffer import Fed, private_buffer
 from .compiler.spatial.project import project
@@ -43,12 +45,15 @@ from .hw.spatial.array.elastic_array import ElasticArray
 from .hw.spatial.array.spatial_array import SpatialArray
 from .hw.spatial.buffer.buffered_array import BufferedArray
 from .hw.spatial.convolve.cartesian import CartesianArray
+from .hw.spatial.outer.product import OuterProductArray
 
 # The names of modules that arrays are made of.
 PARTS = re.compile(r"clock_gate|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|(stored_)?(level|values)_[\dx]+|"
                    r"balance_[0-9a-f]{8}|bit_scanner_\d+|gather_turns_\d+|list_level_[\dx_]+|two_halves_[\dx]+|"
                    r"array_store_[\dx]+|matcher_[\dx_]+|answered_\w+|(collect|write|written)_\w+|replay_\w+|sum_bank_\w+|"
                    r"spatial_((short_)?beat_\d+_\d+|going|keep_w\d+|exit_w\d+|loading_\d+)(_enabled)?")
+# How operands and results are stored.
+AnyBuffer = Buffer | Sums | Held | Lists | Runs
 
 
 @dataclass(frozen=True)
@@ -59,23 +64,24 @@ class Concerns:
     ----------
     functionality : Recurrences    What is computed.
     dataflow                       Where and when: a `Transform`, whose columns are the indices in the order of
-                                   `functionality.indices`; or `Vectors` of elements that are not 0.
-    bounds : mapping               The extent of every index.
+                                   `functionality.indices`; `Vectors` of elements that are not 0; or `Lanes`.
+    bounds : mapping               The extent of every index; of lanes at most, of those that do not end with data.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
     balance : sequence             Which work may move to rows of PEs that are free.
     buffers : mapping              Private buffers, by operand: how each is stored in front of the array; by result that is
-                                   fibers: behind it; by other result: in accelerators. Of vectors `Held` and `Sums`.
+                                   fibers: behind it; by other result: in accelerators. Of vectors `Held` and `Sums`, of lanes
+                                   `Lists` and `Runs`.
     short : bool                   Operations may end early: a further stream says for each how many launches it has.
     clock_gate : bool              The array waits by a clock gate, as ASICs have it, not by enables.
     name : str                     Of the Verilog module.
     """
 
     functionality: Recurrences
-    dataflow: Transform | Vectors
+    dataflow: Transform | Vectors | Lanes
     bounds: Mapping[str, int]
     sparsity: Sequence[Skip] = field(default=(), kw_only=True)
     balance: Sequence[Balance] = field(default=(), kw_only=True)
-    buffers: Mapping[str, Buffer | Sums | Held] = field(default_factory=dict, kw_only=True)
+    buffers: Mapping[str, AnyBuffer] = field(default_factory=dict, kw_only=True)
     short: bool = field(default=False, kw_only=True)
     clock_gate: bool = field(default=False, kw_only=True)
     name: str = field(default="array", kw_only=True)
@@ -83,7 +89,8 @@ class Concerns:
     def __post_init__(self) -> None:
         for what, value, kind, title in (
                 ("functionality", self.functionality, Recurrences, "Recurrences"),
-                ("dataflow", self.dataflow, Transform | Vectors, "Transform"), ("bounds", self.bounds, Mapping, "Mapping")):
+                ("dataflow", self.dataflow, Transform | Vectors | Lanes, "Transform"),
+                ("bounds", self.bounds, Mapping, "Mapping")):
             if not isinstance(value, kind):
                 raise UserError(f"it is {arguments.said(value)}, which is no {title}", what,
                                 {"functionality": "use sp.functionality(...)", "dataflow": "use sp.Transform([[...], ...])",
@@ -96,7 +103,7 @@ class Concerns:
                             "use [sp.shift(i, by=-1, where=k >= 32)]")
         object.__setattr__(self, "sparsity", tuple(self.sparsity))
         object.__setattr__(self, "balance", tuple(self.balance))
-        if not isinstance(self.buffers, Mapping) or not all(isinstance(each, Buffer | Sums | Held)
+        if not isinstance(self.buffers, Mapping) or not all(isinstance(each, AnyBuffer)
                                                             for each in self.buffers.values()):
             raise UserError(f"it is {arguments.said(self.buffers)}, which is no mapping to buffers", "buffers",
                             "use {'B': sp.Buffer('dense', 'compressed')}")
@@ -109,7 +116,7 @@ class Concerns:
     @functools.cached_property
     def vectored(self) -> Vectored | None:
         """The description of the array where elements meet in vectors; None where a transform says where points are."""
-        if isinstance(self.dataflow, Transform):
+        if not isinstance(self.dataflow, Vectors):
             return None
         refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
                    "clock_gate": (self.clock_gate, "its parts wait by themselves, so that no clock stops for all of them"),
@@ -118,6 +125,17 @@ class Concerns:
             if is_set:
                 raise UserError(f"the dataflow is one of vectors: {reason}", where, "leave it out")
         return vectored(self.functionality, self.bounds, self.dataflow, self._skips, self.buffers, self.name)
+
+    @functools.cached_property
+    def laned(self) -> Laned | None:
+        """The description of lanes that do operations from memory to memory; None where the dataflow is no such one."""
+        if not isinstance(self.dataflow, Lanes):
+            return None
+        arguments.module_name(self.name, outer_products.PARTS)
+        for where, is_set in (("short", self.short), ("clock_gate", self.clock_gate)):
+            if is_set:
+                raise UserError("lanes wait for memory, each by itself", where, "leave it out")
+        return laned(self.functionality, self.bounds, self.dataflow, self._skips, self.balance, self.buffers, self.name)
 
     @functools.cached_property
     def transform(self) -> Transform:
@@ -135,6 +153,9 @@ class Concerns:
     @functools.cached_property
     def pruned(self) -> Pruned:
         """What skips leave of it."""
+        if operations := [each for each in self.balance if each.grain == OPERATION]:
+            raise UserError("no lanes do operations: a transform says where each of them is", str(operations[0]),
+                            "use sp.work_queue(i, where=k >= 32), or the dataflow sp.Lanes(...)")
         found = handed_on(prune(self.unrolled, self._skips, self.balance), self.transform)
         # An elastic array has no step that could be the last one, and nothing that stops all of it.
         refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
@@ -200,8 +221,10 @@ class Concerns:
         return tuple(collected(self.spatial, each, self._ordered[each.name]) for each in self.spatial.results
                      if each.name in self._ordered and set(self._ordered[each.name].levels) == {DENSE})
 
-    def hardware(self) -> SpatialArray | ElasticArray | BufferedArray | CartesianArray:
+    def hardware(self) -> SpatialArray | ElasticArray | BufferedArray | CartesianArray | OuterProductArray:
         """The component that is the top of the Verilog, a new one each time."""
+        if self.laned is not None:
+            return OuterProductArray(self.laned.kind)
         if self.vectored is not None:
             return CartesianArray(self.vectored.kind)
         if self.private or self.written:

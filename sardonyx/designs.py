@@ -16,11 +16,12 @@ from .hw.arch.errors import UserError
 from .mergers import MergerDesign
 from .outcome import Outcome, silent
 from .outer_products import OuterProductDesign
+from .phases import PhasedDesign
 from .spatial import Design
 
 # Designs that are stated by sizes, and what each is.
 AnyDesign = Design | MergerDesign | OuterProductDesign
-SIZED = {MergerDesign: "merger", OuterProductDesign: "product of lanes"}
+SIZED = {MergerDesign: "merger", OuterProductDesign: "product of lanes", PhasedDesign: "product of two phases"}
 
 
 def names() -> dict[str, str]:

@@ -86,12 +86,21 @@ class OuterProductDesign:
         """Of the Verilog module."""
         return self.kind.name
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """Those of the operands."""
+        return "A", "B"
+
     def resized(self, sizes: Mapping[str, int]) -> OuterProductDesign:
         """The same with other lanes, ports, rows or pairs."""
-        if unknown := [name for name in sizes if name not in SIZES]:
-            raise UserError(f"an outer product has no {unknown[0]}", "bounds", f"give {', '.join(SIZES)}")
+        self.check_sizes(sizes)
         changes: dict[str, Any] = dict(sizes)
         return replace(self, kind=replace(self.kind, **changes))
+
+    def check_sizes(self, sizes: Mapping[str, int]) -> None:
+        """UserError for a size that there is not."""
+        if unknown := [name for name in sizes if name not in SIZES]:
+            raise UserError(f"an outer product has no {unknown[0]}", "bounds", f"give {', '.join(SIZES)}")
 
     def accelerator(self, queue: int = 16, ram_bytes: int = 0) -> OuterProductDesign:
         """The same with commands (docs/spatial.md) in place of a job in memory.
@@ -157,7 +166,7 @@ class OuterProductDesign:
         height = min(EXTENT, self.kind.rows)
         width = min(EXTENT, self.kind.most_row)
         found = {}
-        for name, shape in (("A", (height, EXTENT)), ("B", (EXTENT, width))):
+        for name, shape in zip(self.names, ((height, EXTENT), (EXTENT, width))):
             values = random.integers(-most, most, shape)
             values *= random.random(shape) < NONZEROS / shape[1]
             found[name] = scipy.sparse.csr_array(values)
@@ -171,7 +180,7 @@ class OuterProductDesign:
             raise UserError(f"random matrices with {size:,} elements", "product",
                             f"use {MOST_RANDOM:,} or fewer, or give matrices in Python")
         return {name: scipy.sparse.csr_array(random.integers(-most, most, shape) * (random.random(shape) < DENSITY))
-                for name, shape in (("A", (rows, terms)), ("B", (terms, columns)))}
+                for name, shape in zip(self.names, ((rows, terms), (terms, columns)))}
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
             latency: int = LATENCY, **operands: object) -> Computed:
@@ -191,13 +200,13 @@ class OuterProductDesign:
         arguments.choice("engine", engine, ENGINES)
         if stalls is not None:
             raise UserError("it has no streams", "stalls", "leave it out, or give another latency")
-        if unknown := sorted(operands.keys() - {"A", "B"}):
-            raise UserError(f"there is no input {unknown[0]}", "operands", "give A and B")
+        if unknown := sorted(operands.keys() - set(self.names)):
+            raise UserError(f"there is no input {unknown[0]}", "operands", f"give {' and '.join(self.names)}")
         given: dict[str, Any] = {**self.random(1, seed), **operands}
-        left, right = (operand(name, self.kind.bits, given[name]) for name in "AB")
+        left, right = (operand(name, self.kind.bits, given[name]) for name in self.names)
         there = self._places(left, right)
         half = 1 << VALUE_BITS - 1
-        dense = not any(map(scipy.sparse.issparse, (given["A"], given["B"])))
+        dense = not any(map(scipy.sparse.issparse, given.values()))
         wanted = _at(scipy.sparse.csr_array(left @ right), there)
         wanted.data = (wanted.data + half) % (2 * half) - half
         facts: dict[str, object] = {"engine": engine, **self.facts(), "nonzeros": there.nnz,

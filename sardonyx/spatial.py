@@ -22,10 +22,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from . import arguments, component_files, vector_accelerators, vector_runs
+from . import arguments, component_files, lane_operands, lane_runs, vector_accelerators, vector_runs
 from .accelerators import AcceleratorDesign
 from .accelerators import accelerator as around
 from .array_operands import MOST_OPERATIONS, drawn, taken
@@ -33,6 +34,7 @@ from .array_runs import Streamed, golden, packed
 from .balance import shift, work_queue
 from .compiler.spatial import report
 from .compiler.spatial.buffer import Buffer
+from .compiler.spatial.lanes import Lanes, Lists, Runs
 from .compiler.spatial.picture import picture
 from .compiler.spatial.private_buffer import Fed
 from .compiler.spatial.project import project
@@ -63,15 +65,16 @@ from .hw.arch.written import Written
 from .mergers import MergerDesign, merger
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign, outer_product
+from .phases import PhasedDesign, phases
 from .runtime.data import ports
 from .runtime.data.written import together
 from .search import Searched, search
 from .sparsity import optimistic_skip, skip, stored
 
-__all__ = ["Buffer", "Computed", "Design", "Held", "MergerDesign", "OuterProductDesign", "Searched", "Sums",
-           "Transform", "Vectors", "absolute", "different", "equal", "functionality", "indices", "inputs", "maximum", "merger",
-           "minimum", "optimistic_skip", "outer_product", "outputs", "search", "select", "shift", "skip", "stored", "tree",
-           "variables", "work_queue"]
+__all__ = ["Buffer", "Computed", "Design", "Held", "Lanes", "Lists", "MergerDesign", "OuterProductDesign", "PhasedDesign",
+           "Runs", "Searched", "Sums", "Transform", "Vectors", "absolute", "different", "equal", "functionality", "indices",
+           "inputs", "maximum", "merger", "minimum", "optimistic_skip", "outer_product", "outputs", "phases", "search",
+           "select", "shift", "skip", "stored", "tree", "variables", "work_queue"]
 
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
@@ -98,6 +101,9 @@ class Design(Concerns):
         watchdog : bool                    Commands may say how long nothing may move until all is given up: `Program.patience`.
         counters : bool                    Registers say in how many cycles streams wait, and for what.
         """
+        if self.laned is not None:
+            raise UserError("a phase alone has a job in memory, and no commands", self.name,
+                            "use sp.phases(multiply, merge).accelerator()")
         wide = self.vectored is None and any(each.wide for each in self._ordered.values())
         dma = Dma((PORTS if self.vectored is None else VECTOR_PORTS) if ports is None else ports, loops, beats,
                   (32 if self.vectored is None else 64) << 2 * wide if room is None else room, lists)
@@ -106,10 +112,14 @@ class Design(Concerns):
         return around(self.elastic or self.spatial, self.private, buffers=self._ordered, stored=self.written, dma=dma,
                       queue=queue, ram_bytes=ram_bytes, watchdog=watchdog, counters=counters)
 
-    def random(self, operations: int = 1, seed: int = 0) -> dict[str, np.ndarray]:
+    def random(self, operations: int = 1, seed: int = 0) -> dict[str, Any]:
         """Random operands for operations back to back, as the skips have them: with zeros, on a diagonal, few of a group; the
         same for as many operations as a buffer says."""
         count = arguments.whole("operations", operations, 1)
+        if self.laned is not None:
+            if count > 1:
+                raise UserError(f"{count} operations", "operations", "give 1: there is one job from reset on")
+            return lane_operands.random(self.laned, seed)
         if count > MOST_OPERATIONS:
             raise UserError(f"{count} operations", "operations", f"give 1 to {MOST_OPERATIONS}")
         found = drawn(self.tensors, self.promises, count, arguments.seed(seed))
@@ -121,6 +131,9 @@ class Design(Concerns):
 
     def explain(self) -> Outcome:
         """How variables move, what skips cut, and what the array is made of."""
+        if isinstance(self.dataflow, Lanes):
+            assert self.laned is not None, "it has lanes"
+            return lane_runs.explained(self.laned, self.functionality, self.dataflow, self._skips)
         if isinstance(self.dataflow, Vectors):
             assert self.vectored is not None, "its elements meet in vectors"
             return vector_runs.explained(self.vectored, self.functionality, self.dataflow, self._skips)
@@ -148,6 +161,8 @@ class Design(Concerns):
 
     def picture(self, path: str | Path | None = None) -> str:
         """The array as SVG text, which is also written to a file if one is named."""
+        if self.laned is not None:
+            raise UserError("it has lanes, of which there is no picture", self.name, "leave --picture out")
         title = f"{self.name}: {self.dataflow}"
         if self.vectored is not None:
             drawn = vector_picture(self.vectored, title)
@@ -166,6 +181,10 @@ class Design(Concerns):
         Files: one .sv per module, ``<name>.f`` in dependency order, ``lint.vlt``, ``array.svg``, and ``array.json``: the
         description, whose ports say the order of the words of every stream; of vectors ``vectors.json``.
         """
+        if self.laned is not None:
+            described = json.dumps(self.laned.kind.to_json(), indent=1) + "\n"
+            return component_files.write(self.name, self.hardware, out, {"outer_product.json": described},
+                                         lane_runs.facts(self.laned), progress)
         if self.vectored is not None:
             described = json.dumps(self.vectored.to_json(), indent=1) + "\n"
             return component_files.write(self.name, self.hardware, out,
@@ -192,6 +211,10 @@ class Design(Concerns):
         operands          An array of whole numbers for each input, of its shape; or with an axis in front, for several
                           operations back to back. Those without it are the same for all.
         """
+        if self.laned is not None:
+            if lengths is not None:
+                raise UserError("operations are as long as values make them", "lengths", "leave it out")
+            return lane_runs.run(self.laned, self.name, engine, stalls, progress, seed, operands)
         began = time.perf_counter()
         arguments.choice("engine", engine, ENGINES)
         if stalls is not None and engine != "rtl":

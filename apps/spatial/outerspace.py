@@ -7,4 +7,20 @@ from __future__ import annotations
 
 from sardonyx import spatial as sp
 
-design = sp.outer_product(lanes=16, ports=16, rows=4096, pairs=2048, name="outerspace")
+i, j, k = sp.indices("i j k")
+A, B = sp.inputs("A B")
+(P,) = sp.inputs("P", dtype="int32")
+bounds = {"i": 4096, "j": 65536}
+
+multiply = sp.Design(
+    sp.functionality("P(i,k,j) = A(i,k) * B(k,j)"), sp.Lanes(k, (i, j), lanes=16, ports=16), bounds,
+    sparsity=[sp.skip(i, where=A(i, k) == 0), sp.skip(j, where=B(k, j) == 0)],
+    balance=[sp.work_queue(k, grain="operation")],
+    buffers={"A": sp.Buffer("dense", "compressed", words=1024, order=(1, 0)),
+             "B": sp.Buffer("dense", "compressed", words=1024), "P": sp.Lists()}, name="outerspace_multiply")
+merge = sp.Design(
+    sp.functionality("C(i,j) = P(i,k,j)", dtype="int32"), sp.Lanes(i, (k, j), lanes=16, ports=16), bounds,
+    sparsity=[sp.skip(j, where=P(i, k, j) == 0)], balance=[sp.work_queue(i, grain="operation")],
+    buffers={"P": sp.Runs(words=2048), "C": sp.Lists()}, name="outerspace_merge")
+
+design = sp.phases(multiply, merge, name="outerspace")

@@ -8,6 +8,10 @@ A row is all PEs for one place of the index. It takes work that is not begun yet
 for which the condition holds. With the grain `PE` each PE takes that of the PE at its place in another row, whatever its
 neighbours do. What is computed never changes.
 
+    work_queue(k, grain="operation")    # each place of k is an operation, which any lane may take
+
+With the grain `OPERATION` lanes that are free take operations, none of which has a lane of its own.
+
 Errors:  UserError for conditions that part no work.
 Source:  Stellar III-D, Listings 3 and 4; IV-B, Fig. 10; IV-E. Departure: work moves in time by itself, since rows are elastic,
          so that a shift has no entry for it.
@@ -20,8 +24,8 @@ from dataclasses import dataclass
 from ...hw.arch.errors import UserError, shown
 from .sparsity import Compare, Condition
 
-# What takes work of others at once: all PEs of a row together, or each on its own.
-ROW, PE = "row", "pe"
+# What takes work of others at once: all PEs of a row together, or each on its own; or lanes take whole operations.
+ROW, PE, OPERATION = "row", "pe", "operation"
 GRAINS = (ROW, PE)
 
 
@@ -34,9 +38,9 @@ class Balance:
     index : str      Rows are the places of this index.
     by : int         How far away the row is that may take it, not 0; None: any row, or `to`.
     to : int         The row that may take it; None: as `by` says.
-    part : str       The index that parts the work.
+    part : str       The index that parts the work; "" of operations, of which all may move.
     begin : int      Where what may move begins, along it.
-    grain : str      `ROW` or `PE`.
+    grain : str      `ROW`, `PE` or `OPERATION`.
     text : str       As it was written.
     """
 

@@ -17,9 +17,9 @@ from sardonyx.runtime.data.outer_lists import laid_lists, lists
 from sardonyx.runtime.data.outer_product import Laid, laid, rows
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
-# Four lanes, two of them at a port, of which the first ones have columns of their own; half of a lane's memory is 8 pairs, and
+# Four lanes, two of them at a port, of which the first ones have columns of their own; half of a lane's memory is 16 pairs, and
 # a row of the result has up to 15.
-MULTIPLIES = OuterProduct("outer_multiplies", lanes=4, ports=2, rows=16, pairs=16, phases=MULTIPLY, takes_columns=False)
+MULTIPLIES = OuterProduct("outer_multiplies", lanes=4, ports=2, rows=16, pairs=32, phases=MULTIPLY, takes_columns=False)
 MERGES = OuterProduct("outer_merges", lanes=4, ports=2, rows=16, pairs=32, phases=MERGE)
 DEALT = replace(MERGES, name="outer_merges_dealt", takes_rows=False)
 BYTES, LIMIT = 1 << 16, 200_000

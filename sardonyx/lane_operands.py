@@ -1,0 +1,143 @@
+"""Operands and results of arrays of lanes as the places and values of their elements, and what NumPy makes of them.
+
+Errors:  UserError for operands that do not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from . import arguments
+from .compiler.spatial.laned import Laned, Side
+from .hw.arch.errors import UserError
+from .hw.arch.outer_product import MULTIPLY, VALUE_BITS
+
+MOST_PAIRS, MOST_DENSE, MOST_TERMS = 1 << 22, 1 << 22, 1 << 20
+# Of random operands: places of an index at most, how many of them are not 0, and runs of a list.
+EXTENT, NONZEROS, LONGEST = 48, 5, 9
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Those of a tensor that are there.
+
+    places : int64[n, d]    Sorted; along the indices of lists, of runs and of elements in a run, those that it has, in that
+                            order.
+    values : int64[n]
+    shape : tuple
+    """
+
+    places: np.ndarray
+    values: np.ndarray
+    shape: tuple[int, ...]
+
+    def sparse(self) -> scipy.sparse.coo_array:
+        """The same for SciPy, zeros and all."""
+        return scipy.sparse.coo_array((self.values, tuple(self.places.T)), self.shape)
+
+
+def wrapped(values: np.ndarray) -> np.ndarray:
+    """The low bits of numbers, with a sign."""
+    half = 1 << VALUE_BITS - 1
+    found: np.ndarray = (values + half) % (2 * half) - half
+    return found
+
+
+def taken(made: Laned, side: Side, given: Any) -> Elements:
+    """The elements of an operand that are stored; an array of NumPy, or a sparse one of SciPy."""
+    dimensions = len(side.indices)
+    sparse = scipy.sparse.coo_array(given) if scipy.sparse.issparse(given) else None
+    if sparse is None:
+        array = np.array(given)
+        if array.ndim == dimensions and array.dtype.kind in "iu" and array.size:
+            sparse = scipy.sparse.coo_array(array)
+    if sparse is None or sparse.ndim != dimensions or sparse.dtype.kind not in "iu" or not all(sparse.shape):
+        raise UserError(f"it is {arguments.said(given)}", side.name, f"give whole numbers in {dimensions} dimensions")
+    bits = made.kind.bits if made.kind.phases == MULTIPLY else VALUE_BITS
+    least, most = -1 << bits - 1, (1 << bits - 1) - 1
+    if sparse.nnz and (sparse.data.min() < least or sparse.data.max() > most):
+        raise UserError(f"it has {sparse.data.min()}..{sparse.data.max()}", side.name, f"give {least}..{most}")
+    sparse = sparse.astype(np.int64)
+    sparse.sum_duplicates()
+    if side.sparse:
+        sparse.eliminate_zeros()
+    elif np.prod(sparse.shape) > MOST_DENSE:
+        raise UserError(f"it is stored with its zeros, {np.prod(sparse.shape):,} elements", side.name, "skip them")
+    else:
+        whole = sparse.toarray()
+        sparse = scipy.sparse.coo_array((whole.ravel(), np.unravel_index(np.arange(whole.size), whole.shape)), whole.shape)
+    order = roles(made, side.indices)
+    places = np.stack([sparse.coords[at].astype(np.int64) for at in order], 1)
+    by = np.lexsort(places.T[::-1])
+    return Elements(places[by], sparse.data[by], tuple(sparse.shape[at] for at in order))
+
+
+def roles(made: Laned, indices: Sequence[str]) -> list[int]:
+    """The dimensions that are along lists, runs and elements in a run, in this order."""
+    return [indices.index(each) for each in (made.lists, made.runs, made.inner) if each in indices]
+
+
+def check_extents(made: Laned, given: Mapping[str, Elements]) -> None:
+    """UserError for operands whose extents do not fit each other, or the bounds."""
+    found: dict[str, int] = {}
+    for side in made.operands:
+        for index, extent in zip([side.indices[at] for at in roles(made, side.indices)], given[side.name].shape):
+            if found.setdefault(index, extent) != extent:
+                raise UserError(f"{index} has {found[index]:,} places of one operand and {extent:,} of {side.name}", side.name,
+                                "give operands of the same extents")
+            most = made.bounds.get(index, MOST_TERMS)
+            if extent > most:
+                raise UserError(f"{index} has {extent:,} places, and up to {most:,} in this design", side.name,
+                                f"give fewer, or another bound of {index}")
+
+
+def products(left: Elements, right: Elements) -> Elements:
+    """Each element of the left operand times those of the right one with its place of runs."""
+    begins = np.searchsorted(right.places[:, 0], left.places[:, 1])
+    counts = np.searchsorted(right.places[:, 0], left.places[:, 1], side="right") - begins
+    if (total := int(counts.sum())) > MOST_PAIRS:
+        raise UserError(f"there are {total:,} products", "operands", f"give {MOST_PAIRS:,} or fewer")
+    mine = np.repeat(np.arange(len(counts)), counts)
+    other = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(begins, counts)
+    places = np.column_stack([left.places[mine], right.places[other, 1]])
+    return Elements(places, wrapped(left.values[mine] * right.values[other]), (*left.shape, right.shape[1]))
+
+
+def added(runs: Elements) -> Elements:
+    """The sum of all runs of a list, where one of them has an element."""
+    keys, at = np.unique(runs.places[:, 0] * runs.shape[2] + runs.places[:, 2], return_inverse=True)
+    sums = np.zeros(len(keys), np.int64)
+    np.add.at(sums, at, runs.values)
+    return Elements(np.column_stack(np.divmod(keys, runs.shape[2])), wrapped(sums), (runs.shape[0], runs.shape[2]))
+
+
+def value(made: Laned, found: Elements, sparse: bool) -> Any:
+    """A result with its dimensions as functionality has them: an array, or a sparse one of SciPy."""
+    order = np.argsort(roles(made, made.result.indices))
+    shape = tuple(found.shape[at] for at in order)
+    result = scipy.sparse.coo_array((found.values, tuple(found.places[:, at] for at in order)), shape)
+    if sparse:
+        return scipy.sparse.csr_array(result) if len(shape) == 2 else result
+    if np.prod(shape) > MOST_DENSE:
+        raise UserError(f"the result has {np.prod(shape):,} places", "operands", "give sparse arrays of SciPy")
+    return result.toarray()
+
+
+def random(made: Laned, seed: int) -> dict[str, Any]:
+    """Random operands, as sparse arrays of SciPy: matrices, or what is merged, in three dimensions."""
+    generator = np.random.default_rng(arguments.seed(seed))
+    multiplies = made.kind.phases == MULTIPLY
+    most = 1 << (made.kind.bits if multiplies else VALUE_BITS) - 1
+    extents = {made.lists: min(EXTENT, made.bounds[made.lists]), made.runs: EXTENT if multiplies else LONGEST,
+               made.inner: min(EXTENT, made.bounds[made.inner], EXTENT if multiplies else made.kind.most_row)}
+    found = {}
+    for side in made.operands:
+        shape = tuple(extents[index] for index in side.indices)
+        found[side.name] = scipy.sparse.coo_array(generator.integers(-most, most, shape)
+                                                  * (generator.random(shape) < NONZEROS / EXTENT))
+    return found
