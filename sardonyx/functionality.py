@@ -16,7 +16,7 @@ from .compiler.lang.recurrence_checks import recurrences
 from .compiler.spatial.derive import derive
 from .compiler.spatial.tree import Tree, with_trees
 from .hw.arch.errors import UserError
-from .hw.arch.spatial import BITS
+from .hw.arch.logic import BITS
 from .sparsity import Counted, is_zero, plain
 
 

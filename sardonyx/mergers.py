@@ -26,8 +26,8 @@ import scipy.sparse
 from . import arguments, component_files
 from .array_operands import DENSITY, MOST_OPERATIONS
 from .hw.arch.errors import UserError
+from .hw.arch.logic import BITS
 from .hw.arch.merger import Merger
-from .hw.arch.spatial import BITS
 from .hw.spatial.merge.merger import MergerArray
 from .outcome import Computed, Outcome, silent
 from .runtime.data.merged import Fiber, collected, dealt

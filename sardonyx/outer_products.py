@@ -25,8 +25,8 @@ import scipy.sparse
 from . import arguments, component_files
 from .hw.arch.command import Word
 from .hw.arch.errors import UserError
+from .hw.arch.logic import BITS
 from .hw.arch.outer_product import ERRORS, VALUE_BITS, OuterProduct
-from .hw.arch.spatial import BITS
 from .hw.arch.token import DATA_BITS
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.outer.product import OuterProductArray

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..hw.arch.elastic import Elastic
+from ..hw.arch.logic import wrapped
 from ..hw.arch.merger import Merger
 from ..hw.arch.private_buffer import Bank, PrivateBuffer
-from ..hw.arch.spatial import LENGTH, Spatial, wrapped
+from ..hw.arch.spatial import LENGTH, Spatial
 from ..hw.arch.written import Written
 from ..hw.spatial.array.elastic_array import ElasticArray
 from ..hw.spatial.array.spatial_array import SpatialArray

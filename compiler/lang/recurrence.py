@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...hw.arch.errors import UserError, shown
-from ...hw.arch.spatial import BITS, OPERATIONS
+from ...hw.arch.logic import BITS, OPERATIONS
 
 LOWER, UPPER = "lower", "upper"
 MOST_INDICES = 8

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...hw.arch.errors import UserError, shown
-from ...hw.arch.spatial import OPERATIONS
+from ...hw.arch.logic import OPERATIONS
 from .recurrence import INPUT, VARIABLE, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
 from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
 

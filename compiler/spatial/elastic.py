@@ -39,7 +39,8 @@ from ...hw.arch.elastic import (
     Worker,
 )
 from ...hw.arch.errors import UserError
-from ...hw.arch.spatial import MOST_BITS, MOST_CELLS, Apply, Constant, Feed, Logic, Shaped, width
+from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, width
+from ...hw.arch.spatial import MOST_CELLS, Shaped
 from ..lang.balance import PE, Balance
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number, Read
 from ..lang.sparsity import Skip, dependencies, fibers, zeros

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from graphlib import TopologicalSorter
 from math import log2
 
-from ...hw.arch.spatial import Apply, Logic, Position, Spatial, Tap, taps, width
+from ...hw.arch.logic import Apply, Logic, Tap, taps, width
+from ...hw.arch.spatial import Position, Spatial
 
 FLOP, CHOICE, SUM, PRODUCT = 6, 2, 5, 5
 # From one PE to the next within a step, in delays of a gate.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...hw.arch.elastic import Link, Unit, adder
-from ...hw.arch.spatial import Apply, Feed
+from ...hw.arch.logic import Apply, Feed
 from .points import Point
 
 End = tuple[str, str]

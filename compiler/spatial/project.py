@@ -20,25 +20,8 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 
 from ...hw.arch.errors import UserError
-from ...hw.arch.spatial import (
-    MOST_BITS,
-    MOST_CELLS,
-    MOST_STEPS,
-    Apply,
-    Cell,
-    Constant,
-    Feed,
-    Logic,
-    Port,
-    Position,
-    Rule,
-    Shaped,
-    Spatial,
-    Tap,
-    Word,
-    taps,
-    width,
-)
+from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, Tap, taps, width
+from ...hw.arch.spatial import MOST_CELLS, MOST_STEPS, Cell, Port, Position, Rule, Shaped, Spatial, Word
 from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
 from .border import chains
 from .points import Compute, Element, Point, Term, Unrolled, Use, elements

@@ -18,7 +18,8 @@ from math import prod
 
 from ...hw.arch.cartesian import LEFT, RIGHT, Cartesian
 from ...hw.arch.errors import UserError, shown
-from ...hw.arch.spatial import Apply, Constant, Feed, Logic, Shaped
+from ...hw.arch.logic import Apply, Constant, Feed, Logic
+from ...hw.arch.spatial import Shaped
 from ...hw.arch.vectored import MOST_EXTENT, Side, Vectored
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Index, Number, Read, Recurrences, Sum, own, reads, whole
 from ..lang.sparsity import Skip, fibers, zeros

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from .check import Identifier, Misfit, PowerOfTwo, Whole, check
-from .spatial import MOST_BITS, Apply, Feed, Logic, Tap, leaves, width
+from .logic import MOST_BITS, Apply, Feed, Logic, Tap, leaves, width
 
 LEFT, RIGHT = "left", "right"
 PRODUCT = Apply("mul", (Feed(LEFT, 0), Feed(RIGHT, 0)))

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from .check import Identifier, OneOf, Tuple, Whole, check
-from .spatial import MOST_BITS, Logic, Shaped
+from .logic import MOST_BITS, Logic
+from .spatial import Shaped
 from .token import DATA_BITS
 
 FIBER, WORD = "fiber", "word"

@@ -16,7 +16,8 @@ from typing import Annotated, Any
 
 from .cartesian import Cartesian
 from .check import Identifier, Misfit, Tuple, Whole, check
-from .spatial import FARTHEST, Shaped
+from .logic import FARTHEST
+from .spatial import Shaped
 from .token import DATA_BITS
 
 MOST_EXTENT = 1 << 16

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from ...hw.arch.errors import UserError
+from ...hw.arch.logic import wrapped
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, NO_NODE
-from ...hw.arch.spatial import wrapped
 from ...hw.arch.token import DATA_BITS
 from ...hw.arch.written import Written
 

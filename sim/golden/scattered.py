@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...compiler.lang.recurrence import INPUT, Assignment, Expr, Index, Number, Read, Recurrences, Sum
-from ...hw.arch.spatial import OPERATIONS
+from ...hw.arch.logic import OPERATIONS
 
 # Points that are evaluated at once.
 MOST_AT_ONCE = 1 << 18

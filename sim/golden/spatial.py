@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping
 import numpy as np
 
 from ...compiler.lang.recurrence import OUTPUT, VARIABLE, Assignment, Expr, Number, Place, Plane, Read, Recurrences
-from ...hw.arch.spatial import OPERATIONS
+from ...hw.arch.logic import OPERATIONS
 from .scattered import pointwise, scattered
 
 Point = tuple[int, ...]

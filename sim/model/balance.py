@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ...hw.arch.elastic import AGE_BITS, AHEAD, IN_FLIGHT, Balance
-from ...hw.arch.spatial import wrapped
+from ...hw.arch.logic import wrapped
 from ...hw.arch.token import is_control
 
 # Whether an item stays, ``f``, or may move, ``m``, and its row.

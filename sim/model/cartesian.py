@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...hw.arch.cartesian import LEFT, RIGHT, Cartesian
-from ...hw.arch.spatial import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
+from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
 
 # The elements of a vector that are there, value and place, and whether it is the last of its fiber and of all.
 Vector = tuple[list[tuple[int, int]], bool, bool]

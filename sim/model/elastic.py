@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
-from ...hw.arch.spatial import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
+from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
 from ...hw.arch.token import is_control, stop
 from .balance import Balanced
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...hw.arch.dma import WORD_BITS
+from ...hw.arch.logic import wrapped
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, Bank, PrivateBuffer
-from ...hw.arch.spatial import wrapped
 from ...hw.arch.token import DATA_BITS, MAYBE, is_control, stop
 
 # A coordinate, a token, and a value.

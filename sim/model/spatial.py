@@ -12,19 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...hw.arch.spatial import (
-    OPERATIONS,
-    Apply,
-    Cell,
-    Constant,
-    Feed,
-    Logic,
-    Position,
-    Rule,
-    Spatial,
-    Tap,
-    wrapped,
-)
+from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, Tap, wrapped
+from ...hw.arch.spatial import Cell, Position, Rule, Spatial
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from sardonyx.hw.arch import (
     command,
     dma,
     elastic,
+    logic,
     merger,
     outer_product,
     presets,
@@ -56,7 +57,7 @@ def parts(value: object) -> dict[type, object]:
     return {cls: each for part in vars(value).values() for cls, each in parts(part).items()} | {type(value): value}
 
 
-STAYS = spatial.Apply("add", (spatial.Tap("x", (0,), 1), spatial.Feed("A", 0), spatial.Constant(1)))
+STAYS = logic.Apply("add", (logic.Tap("x", (0,), 1), logic.Feed("A", 0), logic.Constant(1)))
 ARRAY = spatial.Spatial(
     "array", (("x", 8),), (spatial.Shaped("A", 8, (1,)),), (spatial.Shaped("X", 8, (1,)),),
     (spatial.Cell((0,), (("x", (spatial.Rule(STAYS, (0,)),)),), (("X", 0, (spatial.Rule(STAYS, (0,)),)),)),),
@@ -85,7 +86,7 @@ COLLECTED = accelerator.Collected(REDUCED, (0,), ("X_0",), 1, 0, ())
 BEHIND = accelerator.Accelerator("behind", ARRAY, (PRIVATE,), (COLLECTED,), dma.Dma())
 REQUEST = dma.Request(0, 0, False, (dma.Loop(2, 1, 1),))
 SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER, PRODUCTS, MEET, OUTER,
-                 REQUEST, BEHIND, BEHIND.streams, command.COMMANDS, spatial.OPERATIONS, TINY,
+                 REQUEST, BEHIND, BEHIND.streams, command.COMMANDS, logic.OPERATIONS, TINY,
                  OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32), TINY.config_map("pe").slots,
                  TINY.config_map("pe").sets, Counts()))
 DECLARED = {each for module in pkgutil.iter_modules(sardonyx.hw.arch.__path__) if module.name != "check"

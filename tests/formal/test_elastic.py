@@ -9,8 +9,8 @@ from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
 
 from sardonyx.hw.arch.elastic import ALIGNED, FIBER, IN_FLIGHT, INTERSECT, UNION, WORD, Balance, Spread, Taken, Worker, adder
+from sardonyx.hw.arch.logic import Apply, Feed
 from sardonyx.hw.arch.merger import Merger
-from sardonyx.hw.arch.spatial import Apply, Feed
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.array import balance, spread
 from sardonyx.hw.spatial.array.elastic_pe import ElasticPe

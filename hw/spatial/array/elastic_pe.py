@@ -11,7 +11,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.elastic import FIBER, INTERSECT, UNION, WORD, Taken, Worker
-from ...arch.spatial import Apply, Constant, Feed, Logic, width
+from ...arch.logic import Apply, Constant, Feed, Logic, width
 from ...arch.token import TOKEN, stop
 from ...sparse.interface import every, fork
 from .pe import applied

@@ -10,7 +10,8 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import Component, In, Out
 
-from ...arch.spatial import Apply, Cell, Constant, Feed, Logic, Position, Rule, Spatial, Tap, leaves, rules, width
+from ...arch.logic import Apply, Constant, Feed, Logic, Tap, leaves, width
+from ...arch.spatial import Cell, Position, Rule, Spatial, rules
 
 HARDWARE: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,

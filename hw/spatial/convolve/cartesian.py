@@ -10,7 +10,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.cartesian import LEFT, RIGHT, Cartesian
-from ...arch.spatial import Apply, Constant, Feed, Logic, width
+from ...arch.logic import Apply, Constant, Feed, Logic, width
 from ...emit import macro
 from ...stream.fifo import Fifo
 from ..array.pe import applied

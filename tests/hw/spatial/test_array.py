@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sardonyx import designs, functionality
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.spatial import OPERATIONS, Spatial
+from sardonyx.hw.arch.logic import OPERATIONS
+from sardonyx.hw.arch.spatial import Spatial
 from sardonyx.hw.emit import collect, texts
 from sardonyx.hw.spatial.array.beat import Beat, ShortBeat
 from sardonyx.hw.spatial.array.going import GROUP, grouped
