@@ -41,8 +41,8 @@ class Job:
     transactions : iterable
     bounds : mapping         As of `launches`.
     region : int or None     In which it runs; None: in the first one of its width that is free.
-    keeps : bool             At its end what its memories hold is kept in the global buffer, or in memory outside if no job
-                             resumes it.
+    keeps : bool             At its end what the memories hold that it uses is kept in the global buffer, or in memory
+                             outside if no job resumes it.
     resumes : int or None    The number of an earlier job of its program, which keeps its memories: it begins with these.
     """
 

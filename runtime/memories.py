@@ -9,8 +9,9 @@ Configuration leaves memories as they are, so nothing is to be saved where the n
 none.
 
 On a machine with `Glb.kept_bytes` hardware saves words in banks that no program uses, one memory of every GLB tile at once, two
-words a cycle, and configuration DMAs stream them from there to where they were. They stay there while other programs run
-(`saves`, `restores`), and the host reads them there for `saved`. Else it reads them over configuration, two a read.
+words a cycle, and configuration DMAs stream them from there to where they were. Those of tiles that a program uses stay there
+while other programs run (`saves`, `restores`): all 16 of a column of `onyx` would take a whole bank of 128 KB. For `saved` the
+host reads all memories there, in as many rounds as have room. Else it reads them over configuration, two words a read.
 
 Input:   Device, in which nothing runs; Program.
 Output:  Program; commands.
@@ -23,8 +24,9 @@ Source:  Amber JSSC IV-B (data in memory tiles are saved to the global buffer an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -96,30 +98,23 @@ def held(device: Device, site: Site) -> np.ndarray:
     return _read(device, site, spec.buffer_words)
 
 
-def saved(device: Device, program: Program, at: int = 0) -> Program:
+def saved(device: Device, program: Program, at: int = 0, does: Callable[[Iterable[Command]], object] | None = None) -> Program:
     """The program that a device is configured for, with all words that its memories hold as contents.
 
     With power domains those of the program's tiles: what is off holds nothing. at: byte of what is kept from which on there is
-    room, as of `places`.
+    room, as of `places`. does: the commands; None: `host.execute`.
     """
-    host.execute(device, keeps(program, device.arch, at))
-    return fetched(device, program, at)
-
-
-def keeps(program: Program, arch: Arch, at: int = 0) -> Iterator[Command]:
-    """The commands that go before `fetched`: those of `saves`, where there is room for that; UserError as of `check`."""
-    check(program, arch)
-    if arch.glb.kept_bytes:
-        yield from saves(program, arch, at)
-
-
-def fetched(device: Device, program: Program, at: int = 0) -> Program:
-    """What `saved` gives, where the commands of `keeps` were done."""
     arch = device.arch
+    check(program, arch)
     if not arch.glb.kept_bytes:
         return _holding(program, {site: _read(device, site, words) for site, words in memories(arch, program).items()})
-    return holding(program, {each.site: device.read_memory(each.glb_tile * arch.glb.tile_bytes + each.first, 4 * each.pairs)
-                             for each in places(program, arch, at)})
+    does = does or partial(host.execute, device)
+    found: dict[Site, np.ndarray] = {}
+    for some in _rounds(memories(arch, program), arch, at):
+        does(_saving(some, arch))
+        found |= {each.site: device.read_memory(each.glb_tile * arch.glb.tile_bytes + each.first, 4 * each.pairs)
+                  for each in some}
+    return holding(program, found)
 
 
 def check(program: Program, arch: Arch) -> None:
@@ -134,30 +129,47 @@ def check(program: Program, arch: Arch) -> None:
 
 
 def size(program: Program, arch: Arch) -> int:
-    """The bytes of a GLB tile that the memories of its columns take under a program, where that is most."""
+    """The bytes of a GLB tile that the memories which a program uses take, where that is most."""
     taken: dict[int, int] = defaultdict(int)
-    for (x, _), words in memories(arch, program).items():
+    for (x, _), words in used(arch, program).items():
         taken[x // arch.glb.columns_per_tile] += LINE_BYTES * (words // 2)
     return max(taken.values(), default=0)
 
 
 def places(program: Program, arch: Arch, at: int = 0) -> list[Kept]:
-    """Where what memories hold under a program is kept, from so many bytes on of those that are for it in each GLB tile.
+    """Where is kept what the memories hold that a program uses, from so many bytes on of those for it in each GLB tile.
 
     Raises UserError where they have no room.
     """
-    needed = size(program, arch)
+    _fits(size(program, arch), at, arch)
+    return [each for some in _rounds(used(arch, program), arch, at) for each in some]
+
+
+def _rounds(sites: Mapping[Site, int], arch: Arch, at: int) -> Iterator[list[Kept]]:
+    """Where memories are kept, as many at once as have room from a byte on; UserError where one has none."""
+    some: list[Kept] = []
+    free: dict[int, int] = {}
+    left: dict[Site, int] = {}      # what has no room yet
+    for site, words in sites.items():
+        tile, bytes_ = site[0] // arch.glb.columns_per_tile, LINE_BYTES * (words // 2)
+        _fits(bytes_, at, arch)
+        first = free.setdefault(tile, arch.glb.program_bytes + at)
+        if first + bytes_ > arch.glb.tile_bytes:
+            left[site] = words
+        else:
+            some.append(Kept(site, tile, first, words // 2))
+            free[tile] += bytes_
+    if some:
+        yield some
+    if left:
+        yield from _rounds(left, arch, at)
+
+
+def _fits(needed: int, at: int, arch: Arch) -> None:
     if at + needed > arch.glb.kept_bytes:
         taken = f", where {at} are taken" if at else ""
         raise UserError(f"what memories hold takes {needed} bytes of a GLB tile, which keeps {arch.glb.kept_bytes}{taken}",
                         f"machine '{arch.name}'", f"describe it with glb.kept_bytes of {at + needed} or more")
-    found: list[Kept] = []
-    free: dict[int, int] = defaultdict(lambda: arch.glb.program_bytes + at)
-    for site, words in memories(arch, program).items():
-        tile = site[0] // arch.glb.columns_per_tile
-        found.append(Kept(site, tile, free[tile], words // 2))
-        free[tile] += LINE_BYTES * (words // 2)
-    return found
 
 
 def holding(program: Program, lines: Mapping[Site, np.ndarray]) -> Program:
@@ -166,11 +178,16 @@ def holding(program: Program, lines: Mapping[Site, np.ndarray]) -> Program:
 
 
 def saves(program: Program, arch: Arch, at: int = 0) -> Iterator[Command]:
-    """The commands that keep in the global buffer what memories hold under a program: of every GLB tile one after the other,
-    of all tiles at once."""
+    """The commands that keep in the global buffer what the memories hold that a program uses: of every GLB tile one after the
+    other, of all tiles at once."""
     check(program, arch)
+    yield from _saving(places(program, arch, at), arch)
+
+
+def _saving(places: Iterable[Kept], arch: Arch) -> Iterator[Command]:
+    """The commands that save memories."""
     tiles: dict[int, list[Kept]] = defaultdict(list)
-    for each in places(program, arch, at):
+    for each in places:
         tiles[each.glb_tile].append(each)
     for some in zip_longest(*tiles.values()):
         yield from _saves([each for each in some if each is not None], arch)
@@ -206,6 +223,12 @@ def memories(arch: Arch, program: Program) -> Mapping[Site, int]:
     """The tiles whose memories hold something under a program, with their 16-bit words."""
     return {site: spec.buffer_words for site, spec in arch.tiles.items()
             if spec.has_memory and (not arch.power_domains or site in program.config)}
+
+
+def used(arch: Arch, program: Program) -> Mapping[Site, int]:
+    """Those of them that a program uses: it is configured for them, or fills them."""
+    return {site: words for site, words in memories(arch, program).items()
+            if site in program.config or site in program.contents}
 
 
 def _readable(arch: Arch) -> None:

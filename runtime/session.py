@@ -140,13 +140,12 @@ class Session:
     def save(self, region: int) -> Program:
         """The program of a region, with what its memories hold as contents; `load` restores it, in any region of this width."""
         view, program = self._idle(region), self._programs.of(region)
-        at = self._programs.taken(view)
-        self._does(region, memories.keeps(program, view.arch, at), program)
-        return memories.fetched(view, program, at)
+        self._moves(region)
+        return memories.saved(view, program, self._programs.taken(view), lambda commands: self._does(region, commands, program))
 
     def keep(self, region: int) -> InBanks:
-        """The program of a region, whose memories are kept in banks of the region, with `Glb.kept_bytes`: `load` restores it
-        there, and no word goes to the host."""
+        """The program of a region, and what the memories hold that it uses is kept in banks of the region, with
+        `Glb.kept_bytes`: `load` restores it there, and no word goes to the host."""
         view, program = self._idle(region), self._programs.of(region)
         kept = InBanks(program, self._programs.taken(view))
         self._does(region, memories.saves(program, view.arch, kept.at), program)

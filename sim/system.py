@@ -45,8 +45,8 @@ class Ran:
     build_s, simulate_s       Seconds spent on building the simulation, and in it.
     verilog : Path            Folder of the Verilog that ran.
     periods : tuple           Of the clocks of processor and machine.
-    saved : mapping           Of jobs that keep their memories and that none resumes, by number: the program with what they
-                              held, as of `Session.save`.
+    saved : mapping           Of jobs that keep their memories and that none resumes, by number: the program with what those
+                              held that it uses.
     """
 
     firmware: Firmware

@@ -106,7 +106,7 @@ def test_jobs_without_a_region_take_the_first_that_is_free_and_what_stops_one_is
 def test_pictures_come_row_by_row_into_two_regions_at_once() -> None:
     """More rows than the system DMA takes transfers, so a queue is left amid them; every element is compared. Launches of each
     are in one run."""
-    arch = replace(TABLES, columns=4, rows=5, mem_every=2, glb=replace(TABLES.glb, queue=True, kept_bytes=0))
+    arch = replace(TABLES, columns=4, rows=5, mem_every=2, glb=replace(TABLES.glb, queue=True, kept_bytes=0, ring=1))
     half, draw = part(arch, 2), np.random.default_rng(0)
     jobs = {}
     for name, size in (("west", (90, 111)), ("east", (79, 120))):

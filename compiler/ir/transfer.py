@@ -11,7 +11,8 @@ avoided: the one stream of a tile has all their banks, a load and a store half o
 
     streams in tiles 0 and 3 of 4, ring 8:   chains of 3 tiles and of 1;   a load alone in tile 0: 6 banks, with a store: 3
 
-What is kept of memories (`Glb.kept_bytes`) is at the end of a tile, and a store there has so much less.
+What is kept of memories (`Glb.kept_bytes`) is at the end of each tile, and a store there has so much less. Then a chain is of
+two tiles at most, and each stream has all of one but that.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ def region(direction: str, glb: Glb, tiles: int = 1, alone: bool = False) -> Reg
 
     alone: it has none of the other direction.
     """
+    if tiles > 1 and glb.kept_bytes:
+        last = direction == STORE and not alone
+        return Region(glb.banks if last else 0, 0, glb.program_bytes // WORD_BYTES)
     if tiles > 1:
         banks = tiles * glb.banks
         mine = banks if alone else banks // 2
@@ -117,7 +121,7 @@ def places(streams: Sequence[tuple[str, int]], arch: Arch) -> list[tuple[int, Re
     glb = arch.glb
     tiles = [column // glb.columns_per_tile for _, column in streams]
     begins = sorted({*tiles, *arch.avoid.glb, arch.glb_tiles})
-    lengths = {tile: min(glb.ring, after - tile) for tile, after in pairwise(begins)}
+    lengths = {tile: min(glb.longest_chain, after - tile) for tile, after in pairwise(begins)}
     return [(lengths[tile], region(direction, glb, lengths[tile], tiles.count(tile) == 1))
             for (direction, _), tile in zip(streams, tiles)]
 

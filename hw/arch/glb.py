@@ -34,7 +34,7 @@ class Glb:
     kept_bytes : int         Bytes at the end of a tile, 0..16 M, a multiple of 8, that programs leave alone: there its columns'
                              memories are saved while another program has them, by hardware beside the configuration DMA, 8
                              bytes for two words. With 0 there is neither. A bank keeps a line or more for programs, and
-                             streams of chains have whole banks, so that it takes a ring of 1.
+                             a stream of a chain has what is in front of that in one of its tiles.
     configuration_dma : bool Every tile streams configuration words out of its banks down its columns; else the host writes each
                              one over two registers of the controller.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
@@ -91,9 +91,6 @@ class Glb:
         if not self.configuration_dma:
             yield Misfit("kept_bytes", f"are {self.kept_bytes}, but without configuration_dma nothing saves there or restores",
                          "give 0, or configuration_dma")
-        if self.ring > 1:
-            yield Misfit("kept_bytes", f"are {self.kept_bytes}, but streams in a ring of {self.ring} have the banks of chains "
-                                       "whole", "give 0, or a ring of 1")
 
     @property
     def without_effect(self) -> tuple[str, ...]:
@@ -133,6 +130,11 @@ class Glb:
     def room_bytes(self) -> int:
         """What every stream of a tile has room for."""
         return self.stream_bytes - self.kept_bytes
+
+    @property
+    def longest_chain(self) -> int:
+        """Tiles that are chained at most: what is kept at the end of each parts the streams, one of each direction."""
+        return min(self.ring, 2) if self.kept_bytes else self.ring
 
     @property
     def program_bytes(self) -> int:

@@ -46,11 +46,13 @@ def test_a_stream_has_the_banks_of_the_tiles_to_the_next_one_that_has_streams() 
         (1, region(direction, arch.glb)) for direction, _ in streams]
 
 
-@given(st.sampled_from([1, 2, 4]), st.integers(1, 8), st.sampled_from([1, 2]),
+@given(st.sampled_from([1, 2, 4]), st.integers(1, 8), st.sampled_from([1, 2]), st.sampled_from([0, 8, 504]),
        st.sets(st.tuples(st.sampled_from([LOAD, STORE]), st.integers(0, 7)), min_size=1, max_size=8))
-def test_streams_in_chains_do_not_meet_in_a_bank(banks: int, ring: int, width: int, tiles: "set[tuple[str, int]]") -> None:
-    glb = Glb(columns_per_tile=width, banks=banks, bank_bytes=1024, ring=ring)
-    arch = replace(presets.get("small"), columns=8 * width, glb=glb)
+def test_streams_in_chains_do_not_meet_in_a_bank(banks: int, ring: int, width: int, kept: int,
+                                                 tiles: "set[tuple[str, int]]") -> None:
+    """Nor are any where memories are kept, at the end of each tile."""
+    glb = Glb(columns_per_tile=width, banks=banks, bank_bytes=1024, ring=ring, kept_bytes=kept)
+    arch = replace(presets.get("small"), columns=8 * width, glb=glb, memory_readback=True)
     streams = sorted((direction, tile * width) for direction, tile in tiles)
     taken: dict[int, str] = {}
     for (direction, column), (length, place) in zip(streams, places(streams, arch), strict=True):
@@ -58,6 +60,7 @@ def test_streams_in_chains_do_not_meet_in_a_bank(banks: int, ring: int, width: i
         first, tile = place.bank * glb.bank_bytes + place.address, column // width
         assert first + 2 * place.room <= length * glb.tile_bytes and tile + length <= arch.glb_tiles
         begin = tile * glb.tile_bytes + first
+        assert length == 1 or -(begin + 2 * place.room) % glb.tile_bytes == kept or not kept
         if length == banks == 1:
             continue    # halves of a bank
         for bank in range(begin // glb.bank_bytes, -(-(begin + 2 * place.room) // glb.bank_bytes)):

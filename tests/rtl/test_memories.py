@@ -159,6 +159,22 @@ def test_programs_have_their_words_again_from_the_banks_of_their_region_where_on
     assert session.save(1).contents == tables[0]
 
 
+def test_only_memories_that_a_program_uses_are_kept_and_all_are_saved_in_as_many_rounds_as_have_room(machine: Machine) -> None:
+    """Of four memories of the region, two in a column."""
+    session, table = Session(machine, [2, 2]), filled(12)
+    session.load(0, looks_up(ROMS, table))
+    view, one = session.regions[0], looks_up(ROMS, {(1, 1): table[1, 1]})
+    session.load(0, one)
+    kept = [session.keep(0) for _ in range(4)]
+    assert [each.at for each in kept] == [0, 128, 256, 384]
+    with pytest.raises(UserError, match="takes 128 bytes of a GLB tile, which keeps 512, where 512 are taken"):
+        session.keep(0)
+    for least in (0, 256, 384):
+        assert saved(view, one, least).contents == table, "also where there is room for one of a column"
+    with pytest.raises(UserError, match="takes 128 bytes of a GLB tile, which keeps 512, where 392 are taken"):
+        saved(view, one, 392)
+
+
 def test_what_cannot_be_saved_in_the_banks_ends_with_an_error_and_the_region_goes_on(machine: Machine) -> None:
     """A column or a row that is not there, by registers that software would not write."""
     session, table = Session(machine, [2, 2]), filled(11)

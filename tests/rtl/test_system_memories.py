@@ -12,7 +12,8 @@ from riscv import needs_compiler
 from stencil_machine import STENCILS
 
 from sardonyx.compiler.halide import CompiledDense, compile_halide
-from sardonyx.compiler.ir.program import Site
+from sardonyx.compiler.ir.program import Program, Site
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.system import System
@@ -27,22 +28,22 @@ from sardonyx.sim.rtl import simulator
 
 # What three MEM tiles of 64 lines hold, as words of configuration.
 KEPT = 3 * 64 * 16
-# Two regions of four columns, one of them of three MEM tiles.
-TABLES = replace(STENCILS, name="tables", columns=8, regions=2, memory_readback=True,
-                 glb=replace(STENCILS.glb, kept_bytes=2 * KEPT),
+# Two regions of four columns, two of them of three MEM tiles, where streams beside the first ones have banks of two GLB tiles.
+TABLES = replace(STENCILS, name="tables", columns=8, mem_every=2, regions=2, memory_readback=True,
+                 glb=replace(STENCILS.glb, kept_bytes=2 * KEPT, ring=2),
                  mem=replace(STENCILS.mem, sram_lines=64), system=System(processor=True, ram_bytes=16384, serial_cycles=4))
 WHOLE = replace(TABLES, name="one region", columns=4, regions=1)
 HALF = part(TABLES, 4)
 SHAPE, TILE = (14, 8), (7, 4)
 
 
-def looked_up(seed: int) -> "tuple[CompiledDense, Frames, np.ndarray]":
+def looked_up(seed: int, arch: Arch = HALF) -> "tuple[CompiledDense, Frames, np.ndarray]":
     """A picture through a table of random words: compiled, its tiles, and what NumPy makes of it."""
     draw = np.random.default_rng(seed)
     photo, table = draw.integers(0, 256, SHAPE[::-1], dtype=np.uint8), draw.integers(0, 65536, 256, dtype=np.uint16)
     curve, image, mapped = hl.Buffer(table), hl.ImageParam(hl.UInt(8), 2, "photo"), hl.Func("mapped")
     mapped[X, Y] = curve[hl.i32(image[X, Y])]
-    compiled = compile_halide(load(mapped), HALF, TILE)
+    compiled = compile_halide(load(mapped), arch, TILE)
     return compiled, Frames(compiled.walk, {"photo": photo}, SHAPE, TILE), table[photo]
 
 
@@ -65,6 +66,7 @@ def test_a_program_that_another_one_interrupts_has_its_memories_again(arch: Arch
                                                                       region: "int | None") -> None:
     """The other has a table of its own where the first one's was. What is kept is what a host saves there."""
     (one, first, expected), (other, second, others) = looked_up(1), looked_up(2)
+    assert [(each.tiles, each.bank) for each in one.program.transfers] == [(2, 0), (2, HALF.glb.banks)], "a chain"
     begun, rest = pieces(first)[:2], pieces(first)[2:]
     jobs = [Job("one", one.program, begun, {}, region, keeps=True), Job("other", other.program, pieces(second), {}, region),
             Job("rest", one.program, rest, {}, region, keeps=True, resumes=0)]
@@ -95,26 +97,57 @@ def test_memories_of_two_programs_are_kept_in_the_global_buffer_and_come_from_th
         def words() -> "dict[Site, list[int]]":
             return {site: memories.held(view, site).tolist() for site in memories.memories(HALF, one)}
 
+        def used(program: Program) -> "dict[Site, list[int]]":
+            return {site: held for site, held in words().items() if site in memories.used(HALF, program)}
+
         there = {}
         for at, program in ((0, one), (KEPT, other)):
             host.execute(view, prepare(program, HALF))
-            there[at] = words()
+            there[at] = used(program)
             host.execute(view, memories.saves(program, HALF, at))
             assert 0 < view.read_register("config_cycles") - HALF.mem.buffer_words // 2 <= 8
-        assert there[0] != there[KEPT]
+        assert 0 < len(there[0]) < len(words()) and there[0] != there[KEPT]
         for at, program in ((0, one), (KEPT, other), (0, one)):
             host.execute(view, prepare(replace(program, contents={}), HALF))
             host.execute(view, memories.restores(program, HALF, at))
-            assert 0 < view.read_register("config_cycles") - 3 * HALF.mem.buffer_words // 2 <= 8
-            assert words() == there[at]
-            assert {site: [*each] for site, each in memories.saved(view, program, at).contents.items()} == there[at]
+            assert 0 < view.read_register("config_cycles") - len(there[at]) * HALF.mem.buffer_words // 2 <= 8
+            assert used(program) == there[at]
+            assert {site: [*each] for site, each in memories.saved(view, program, at).contents.items()} == words()
+
+
+@pytest.mark.slow
+def test_a_program_on_onyx_has_its_table_again_from_the_banks_of_its_region() -> None:
+    """And all memories of half of it are saved, whose columns take a bank whole: in two rounds."""
+    onyx = presets.get("onyx")
+    arch = replace(onyx, regions=2, memory_readback=True, glb=replace(onyx.glb, kept_bytes=onyx.glb.bank_bytes // 2))
+    half = part(arch, arch.glb_tiles // 2)
+    with simulator.whole_machine(arch).start() as machine, Session(machine, [16, 16]) as session:
+        def computes(frames: Frames, expected: np.ndarray) -> None:
+            session.run(1, pieces(frames))
+            stored = [each for launch in session.wait(1) for each in launch.stored]
+            np.testing.assert_array_equal(frames.picture(stored), expected)
+
+        (one, *first), (other, *second) = (looked_up(seed, half) for seed in (6, 7))
+        session.load(1, one.program)
+        computes(*first)
+        before, kept = session.save(1).contents, session.keep(1)
+        assert len(before) == 64 and all(len(words) == 2048 for words in before.values())
+        session.load(1, other.program)
+        computes(*second)
+        assert session.save(1).contents != before
+        session.load(1, kept)
+        computes(*first)
+        table, = one.program.contents
+        assert session.save(1).contents[table] == before[table]
 
 
 def test_memories_that_have_no_room_in_the_global_buffer_are_not_kept() -> None:
     program, fixed = looked_up(5)[0].program, "  try: describe it with glb.kept_bytes of"
+    size = memories.size(program, HALF)
+    assert size == KEPT // 3, "that of its table"
     for kept, at, said in (
-            (KEPT - 8, 0, f"takes 3072 bytes of a GLB tile, which keeps 3064\n{fixed} 3072 or more"),
-            (KEPT, 8, f"takes 3072 bytes of a GLB tile, which keeps 3072, where 8 are taken\n{fixed} 3080 or more")):
+            (size - 8, 0, f"takes {size} bytes of a GLB tile, which keeps {size - 8}\n{fixed} {size} or more"),
+            (size, 8, f"takes {size} bytes of a GLB tile, which keeps {size}, where 8 are taken\n{fixed} {size + 8} or more")):
         arch = replace(HALF, glb=replace(HALF.glb, kept_bytes=kept))
         for commands in (memories.saves, memories.restores):
             with pytest.raises(UserError) as error:

@@ -92,12 +92,16 @@ def test_blocks_of_any_size_have_places_of_their_own(sizes: "list[int]") -> None
 
 @pytest.mark.parametrize("banks", [1, 2, 4])
 @pytest.mark.parametrize("tiles", [1, 2, 3, 8])
-def test_a_load_and_a_store_of_a_chain_have_places_of_their_own(banks: int, tiles: int) -> None:
-    """In every part of the banks."""
-    glb = replace(QUEUED.glb, ring=tiles, banks=banks)
+@pytest.mark.parametrize("kept", [0, 64])
+def test_a_load_and_a_store_of_a_chain_have_places_of_their_own(banks: int, tiles: int, kept: int) -> None:
+    """In every part of the banks, and none of what is kept at the end of each tile."""
+    glb = replace(QUEUED.glb, ring=tiles, banks=banks, kept_bytes=kept)
+    tiles = glb.longest_chain
+    keeps = [(end - kept, end) for end in range(glb.tile_bytes, (tiles + 1) * glb.tile_bytes, glb.tile_bytes) if kept]
     streams = [Transfer("x", direction, 0, *region(direction, glb, tiles), sections=1, tiles=tiles)
                for direction in (LOAD, STORE)]
     for parts, part in ((2, None), (2, 0), (2, 1), *((PLACES, part) for part in range(PLACES))):
         place = Place(glb, part, parts)
         load, store = ((place.address(each), place.address(each) + WORD_BYTES * place.room(each)) for each in streams)
         assert load[1] <= tiles * glb.tile_bytes // 2 <= store[0] < store[1] <= tiles * glb.tile_bytes
+        assert not meet((load, store), keeps)
