@@ -10,6 +10,15 @@ whose FIFO has the depth that `Arch` gives: one tile does what two register pair
 
 Paths that part nowhere, as they begin at different blocks, need none: each begins when the other takes what it gives.
 
+Where two joiners take the same two streams, as the second and third one of a sum of three tensors do, each waits for one stream
+while the other one holds up the other stream, as soon as one of the four nets is a register longer than it should be: a word in
+ten or twelve cycles is lost. So one of them has pass-throughs on all its inputs, in innermost loops, which take most cycles.
+
+    crd -+-> join                 crd -+-----------------> join
+         +-> join 2        =>          +-> pass_through -> join 2
+    D ---+-> join                 D ---+-----------------> join
+         +-> join 2                    +-> pass_through -> join 2
+
 Needs:   acyclic MappedGraph.
 Gives:   MappedGraph in which every edge with more slack than its FIFOs hold goes through pass_through blocks.
 """
@@ -19,9 +28,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from graphlib import TopologicalSorter
+from itertools import combinations
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import LEVEL, LOCATE, PASS_THROUGH, REPEATER
+from ...hw.arch.primitive import JOINER, LEVEL, LOCATE, PASS_THROUGH, REPEATER
 from ..ir.mapped import Block, MappedGraph, Net, Pin
 
 # Cycles that a net is expected to take before placement: hops of a short route, one cycle every two of them, and the
@@ -51,17 +61,41 @@ def balance(graph: MappedGraph, arch: Arch, spare: int | None = None) -> MappedG
     if spare is None:
         available = sum(tile.kind == "pe" for tile in arch.usable.values())
         spare = available - graph.count("pe")
+    graph, used = _apart(graph, spare)
+    spare -= used
     wanted = sorted(_wanted(graph, arch).items(), key=lambda item: (-item[1], item[0]))
-    blocks = dict(graph.blocks)
     inserted: dict[Pin, list[str]] = {}
     for (_, sink), count in wanted:
         count = min(count, spare)
         spare -= count
-        if not count:
-            continue
-        inserted[sink] = [f"slack {sink.block}.{sink.port} {i}" for i in range(count)]
-        for name in inserted[sink]:
-            blocks[name] = Block(name, "pe", PASS_THROUGH.name, {}, slack=True)
+        if count:
+            inserted[sink] = [f"slack {sink.block}.{sink.port} {i}" for i in range(count)]
+    return _with(graph, inserted)
+
+
+def _apart(graph: MappedGraph, spare: int) -> tuple[MappedGraph, int]:
+    """A pass-through on each input of the second one of two joiners that take the same streams and lead to no scanner, of as
+    many as there are PEs for, and how many these are."""
+    outer = {net.source.block for net in graph.nets for sink in net.sinks
+             if graph.blocks[sink.block].config.get("output") in ("scan", 0)}
+    sources: dict[str, dict[Pin, str]] = {name: {} for name, block in graph.blocks.items()
+                                          if block.primitive == JOINER.name and name not in outer}
+    for net in graph.nets:
+        for sink in net.sinks:
+            if sink.block in sources and net.layer == "data":
+                sources[sink.block][sink] = net.source.block
+    inserted: dict[Pin, list[str]] = {}
+    for one, other in combinations(sources.values(), 2):
+        if len({*one.values()} & {*other.values()}) > 1 and not inserted.keys() & {*one, *other} \
+                and len(inserted) + len(other) <= spare:
+            inserted |= {sink: [f"apart {sink.block}.{sink.port}"] for sink in other}
+    return _with(graph, inserted), len(inserted)
+
+
+def _with(graph: MappedGraph, inserted: Mapping[Pin, list[str]]) -> MappedGraph:
+    """A graph with pass-throughs of these names in front of inputs."""
+    blocks = {**graph.blocks, **{name: Block(name, "pe", PASS_THROUGH.name, {}, slack=True)
+                                 for chain in inserted.values() for name in chain}}
     enter, leave = PASS_THROUGH.ports[0].tile_port, PASS_THROUGH.ports[1].tile_port
     nets = []
     for net in graph.nets:

@@ -1,0 +1,18 @@
+"""What a program takes wherever it is placed."""
+
+import numpy as np
+from machines import KERNELS
+
+import sardonyx
+
+
+def test_a_sum_of_three_takes_as_many_cycles_whatever_its_placement() -> None:
+    """Its second and third joiner take the same two streams: one that lags by a register would lose a word in ten."""
+    draw, cycles = np.random.default_rng(3), []
+    operands = {name: draw.integers(1, 9, 900) * (draw.random(900) < 0.4) for name in "bcd"}
+    for seed in (0, 2, 3, 5):
+        found = sardonyx.einsum("x(i) = b(i) + c(i) + d(i)", **operands, arch=KERNELS, engine="rtl", tile=900, seed=seed)
+        np.testing.assert_array_equal(found.value, sum(operands.values()))
+        assert found.cycles is not None
+        cycles.append(found.cycles)
+    assert max(cycles) - min(cycles) < 15, cycles
