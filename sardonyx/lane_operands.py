@@ -51,11 +51,7 @@ def wrapped(values: np.ndarray) -> np.ndarray:
 def taken(made: Laned, side: Side, given: Any) -> Elements:
     """The elements of an operand that are stored; an array of NumPy, or a sparse one of SciPy."""
     dimensions = len(side.indices)
-    sparse = scipy.sparse.coo_array(given) if scipy.sparse.issparse(given) else None
-    if sparse is None:
-        array = np.array(given)
-        if array.ndim == dimensions and array.dtype.kind in "iu" and array.size:
-            sparse = scipy.sparse.coo_array(array)
+    sparse = coordinates(given)
     if sparse is None or sparse.ndim != dimensions or sparse.dtype.kind not in "iu" or not all(sparse.shape):
         raise UserError(f"it is {arguments.said(given)}", side.name, f"give whole numbers in {dimensions} dimensions")
     bits = made.kind.bits if made.kind.phases == MULTIPLY else VALUE_BITS
@@ -75,6 +71,17 @@ def taken(made: Laned, side: Side, given: Any) -> Elements:
     places = np.stack([sparse.coords[at].astype(np.int64) for at in order], 1)
     by = np.lexsort(places.T[::-1])
     return Elements(places[by], sparse.data[by], tuple(sparse.shape[at] for at in order))
+
+
+def coordinates(given: Any) -> scipy.sparse.coo_array | None:
+    """An array of NumPy, or one of SciPy, by its elements; None for what is none."""
+    if scipy.sparse.issparse(given):
+        return scipy.sparse.coo_array(given)
+    try:
+        array = np.array(given)
+    except ValueError:
+        return None     # lists of different lengths
+    return scipy.sparse.coo_array(array) if array.ndim and array.size and array.dtype.kind in "iuf" else None
 
 
 def roles(made: Laned, indices: Sequence[str]) -> list[int]:

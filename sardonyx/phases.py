@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from . import lane_runs
+from . import arguments, lane_runs
 from .compiler.spatial.buffer import Buffer
 from .compiler.spatial.laned import Laned
 from .compiler.spatial.lanes import Lanes, Runs
 from .concerns import Concerns
 from .hw.arch.errors import UserError
 from .hw.arch.outer_product import BOTH, MERGE, MULTIPLY
+from .lane_operands import coordinates
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign
 from .sim.rtl.accelerator import LATENCY
@@ -126,9 +127,20 @@ class PhasedDesign(OuterProductDesign):
 
     def run(self, engine: str = "rtl", stalls: int | None = None, progress: Callable[[str], None] = silent, seed: int = 0,
             latency: int = LATENCY, **operands: object) -> Computed:
-        """As of an outer product: operands and the result with their dimensions as functionality has them."""
+        """As of an outer product: operands and the result with their dimensions as functionality has them.
+
+        Engine `tokens` does what both phases do there, one after the other.
+        """
+        arguments.choice("engine", engine, lane_runs.ENGINES)
         given = {**self.random(1, seed), **operands}
-        merges = self._laned[1]
+        multiplies, merges = self._laned
+        if engine == "tokens":
+            sparse = {name: each if (found := coordinates(each)) is None else found for name, each in given.items()}
+            first = lane_runs.run(multiplies, self.name, engine, stalls, progress, seed, sparse)
+            second = lane_runs.run(merges, self.name, engine, stalls, progress, seed, {merges.operands[0].name: first.value})
+            dense = not any(map(scipy.sparse.issparse, given.values()))
+            return replace(second, report={**first.report, **second.report},
+                           value=second.value.toarray() if dense else second.value)
         self._check_bounds(given)
         found = super().run(engine, stalls, progress, seed, latency, **{
             name: _turned(each) if name in self.names and self._is_turned(name) else each for name, each in given.items()})
@@ -137,7 +149,8 @@ class PhasedDesign(OuterProductDesign):
 
     def _check_bounds(self, given: Mapping[str, Any]) -> None:
         for side in self._laned[0].operands:
-            for index, extent in zip(side.indices, np.shape(given[side.name])):
+            found = coordinates(given[side.name])
+            for index, extent in zip(side.indices, () if found is None else found.shape):
                 if extent > (most := self.multiply.bounds.get(index, extent)):
                     raise UserError(f"{index} has {extent:,} places, and up to {most:,} in this design", side.name,
                                     f"give it in parts, or another bound of {index}")
@@ -156,8 +169,7 @@ def _turned(matrix: Any) -> Any:
     """A matrix with its dimensions exchanged; anything else as it is, to be refused."""
     if scipy.sparse.issparse(matrix):
         return scipy.sparse.csr_array(matrix.T) if matrix.ndim == 2 else matrix
-    array = np.array(matrix)
-    return array.T if array.ndim == 2 else matrix
+    return np.array(matrix).T if (found := coordinates(matrix)) is not None and found.ndim == 2 else matrix
 
 
 def _enlarged(buffer: object, pairs: int) -> Any:

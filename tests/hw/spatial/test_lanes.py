@@ -136,10 +136,11 @@ def test_lists_of_rows_and_lists_of_columns_are_the_same_product_through_memory(
     assert design.kind == OuterProduct("outer_test", 2, 1, 16, 32) and design.kind.phases == BOTH
     a, b = drawn((9, 14), 0.3, 7), drawn((14, 13), 0.3, 8)
     half = 1 << 31
-    for engine in ("golden", "rtl"):
+    for engine in ("golden", "tokens", "rtl"):
         assert np.array_equal(design.run(engine, A=a, B=b).value, (a @ b + half) % (2 * half) - half)
-    found = design.run("golden", A=scipy.sparse.csr_array(a), B=b).value
-    assert scipy.sparse.issparse(found) and found.shape == (9, 13)
+    for engine in ("golden", "tokens"):
+        found = design.run(engine, A=scipy.sparse.csr_array(a), B=b).value
+        assert scipy.sparse.issparse(found) and found.shape == (9, 13)
 
 
 def test_outerspace_is_both_phases_and_no_size_besides() -> None:
@@ -213,12 +214,16 @@ def test_phases_that_are_not_one_product_are_refused() -> None:
 @pytest.mark.parametrize("given,said", [
     ({"A": np.ones((17, 2), int)}, "A: i has 17 places, and up to 16 in this design"),
     ({"A": np.ones((3, 2), int)}, "B: k has 2 places of one operand and 5 of B"), ({"A": [[0.5]]}, "give whole numbers"),
+    ({"A": [[1], [1, 2]]}, "A: it is"), ({"A": None}, "A: it is None\n  try: give whole numbers in 2 dimensions"),
     ({"A": [[1 << 15]]}, "A: it has 32768..32768\n  try: give -32768..32767"), ({"P": [[1]]}, "there is no input P"),
     ({"stalls": 3}, "it has no streams"), ({"engine": "fast"}, "fast"), ({"lengths": [1]}, "as long as values make them")])
 def test_operands_that_do_not_fit_are_refused(given: "dict[str, object]", said: str) -> None:
     with pytest.raises(UserError) as refused:
         MULTIPLY_DESIGN.run(**{"engine": "golden", "B": np.ones((5, 4), int), **given})
     assert said in str(refused.value)
+    if "lengths" not in given:
+        with pytest.raises(UserError):
+            both().run(**{"engine": "tokens", "B": np.ones((5, 4), int), **given})
 
 
 def test_what_lanes_have_not_is_refused_by_name() -> None:

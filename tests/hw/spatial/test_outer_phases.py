@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulators import run_cocotb
 
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.outer_product import ASTRAY, BUS, MEMORY, MERGE, MULTIPLY, NONE, ROOM, OuterProduct
@@ -156,3 +158,22 @@ def test_a_job_of_lists_that_cannot_be_done_ends_with_its_error() -> None:
 def test_commands_are_for_what_multiplies() -> None:
     with pytest.raises(UserError, match="queue is 16, and commands are for what multiplies"):
         OuterProduct("outer", phases=MERGE, queue=16)
+
+
+@pytest.mark.slow
+def test_each_phase_is_right_whatever_the_order_and_the_stalls_of_the_memory(tmp_path: Path) -> None:
+    random = np.random.default_rng(9)
+    a, b = (random.integers(-99, 99, size) * (random.random(size) < 0.3) for size in ((16, 20), (20, 15)))
+    place = laid(MULTIPLIES, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), 0)
+    found = lists(stalled(MULTIPLIES, place, tmp_path / "multiply"), place, 16)
+    assert [sorted(run.tolist() for run in row) for row in found] == partial(a, b, MULTIPLIES.pairs // 2)
+    merged = laid_lists(MERGES, found, 16 * 15)
+    assert np.array_equal(rows(stalled(MERGES, merged, tmp_path / "merge"), merged, (16, 15)).toarray(), a @ b)
+
+
+def stalled(kind: OuterProduct, place: Laid, folder: Path) -> bytes:
+    """What a run leaves in a memory that stalls."""
+    folder.mkdir()
+    (folder / "before").write_bytes(place.content)
+    run_cocotb(OuterProductArray(kind), "cocotb_outer", "verilator", folder)
+    return (folder / "after").read_bytes()
