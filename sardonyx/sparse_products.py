@@ -82,9 +82,13 @@ def operand(name: str, bits: int, given: Any) -> scipy.sparse.coo_array:
     """An operand without zeros, an array or of SciPy, of whole numbers that have so many bits; else UserError."""
     found = scipy.sparse.coo_array(given) if scipy.sparse.issparse(given) else None
     if found is None:
-        array = np.array(given)
+        refused = UserError(f"it is {arguments.said(given)}", name, "give whole numbers in 2 dimensions")
+        try:
+            array = np.array(given)
+        except ValueError as error:     # lists of different lengths
+            raise refused from error
         if array.ndim != 2 or array.dtype.kind not in "iu":
-            raise UserError(f"it is {arguments.said(given)}", name, "give whole numbers in 2 dimensions")
+            raise refused
         found = scipy.sparse.coo_array(array)
     if found.dtype.kind not in "iu" or not all(found.shape):
         raise UserError(f"it has {found.dtype} of shape {found.shape}", name, "give whole numbers")

@@ -147,6 +147,7 @@ def test_random_matrices_with_long_rows_are_scipys_product(lanes: int, ports: in
     ({"A": np.ones((2, 2), int), "B": np.ones((2, 16), int)},
      "a row of the product has 16 elements, and a lane has room for 15"),
     ({"A": np.ones((2, 2)), "B": np.ones((2, 2), int)}, "give whole numbers"),
+    ({"A": [[1], [1, 2]], "B": [[1]]}, "A: it is [[1], [1, 2]]\n  try: give whole numbers in 2 dimensions"),
     ({"A": [[1 << 15]], "B": [[1]]}, "give -32768..32767"), ({"C": [[1]]}, "there is no input C"),
     ({"stalls": 1}, "it has no streams"), ({"engine": "tokens"}, "tokens")])
 def test_what_has_no_room_or_is_no_matrix_is_refused(given: "dict[str, object]", said: str) -> None:
