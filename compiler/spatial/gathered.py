@@ -1,12 +1,12 @@
-"""Find by whose coordinates the elements of an operand are gathered.
+"""Find by whose coordinates the elements or fibers of an operand are gathered.
 
     x(i) = A(i,k) * b(k), rows of A without zeros, k in time: a port of b takes the elements at the coordinates of a row of A
 
-That is a fiber of the same PE, as far back as the port by which it enters: other ports may give the same row to other PEs, but
-not at the same time where each takes work on its own. A pair would come together with elements of a PE that has other work,
-and both wait for each other for ever.
+That is a fiber or word of the same PE, as far back as the port by which it enters: other ports may give the same row to other
+PEs, but not at the same time where each takes work on its own. A pair would come together with elements of a PE that has other
+work, and both wait for each other for ever.
 
-Input:   an `Elastic`, ports that take fibers along an index of time which another operand finds.
+Input:   an `Elastic`, ports that take fibers along an index of time which another operand finds, or such fibers as it finds.
 Output:  for each port the one whose pairs have these coordinates.
 Errors:  UserError where two operands together find them, as no stream has those that are left.
 Source:  Stellar III-E, Listing 5 (gather).
@@ -14,9 +14,9 @@ Source:  Stellar III-E, Listing 5 (gather).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ...hw.arch.elastic import Balance, Border, Elastic, Worker
+from ...hw.arch.elastic import WORD, Balance, Border, Elastic, Worker
 from ...hw.arch.errors import UserError
 
 # An input of a unit, and what is linked to it.
@@ -31,22 +31,26 @@ def asked(array: Elastic, ports: Sequence[Border]) -> tuple[str, ...]:
         both = " and ".join(tensor for tensor, _ in found.reads)
         raise UserError(f"which {array.time} of {name} a port takes is found by {both} together", where,
                         "leave the buffer out: no stream has the coordinates that are left")
-    givers = _givers(array)
+    givers = {name: entries[0] for entries in _entries(array) for name in entries}
     return tuple(givers[port.name] for port in ports)
 
 
-def _givers(array: Elastic) -> dict[str, str]:
-    """For each port of fibers the one whose fibers have the coordinates of the PE to which it leads."""
+def chosen(array: Elastic, ports: Sequence[Border], index: str) -> tuple[str, ...]:
+    """For each port of fibers the one of words with whose coordinates of an index they are found; () if there is none."""
+    words = {port.name for port in array.inputs if port.form == WORD and port.crd == index}
+    givers = {name: giver for names in _entries(array) for name in names for giver in names if giver in words}
+    return tuple(givers[port.name] for port in ports) if all(port.name in givers for port in ports) else ()
+
+
+def _entries(array: Elastic) -> Iterator[tuple[str, ...]]:
+    """For each PE the ports by which its operands enter, that of the fiber with its coordinates first; "" for none."""
     balances = {unit.name for unit in array.units if isinstance(unit.kind, Balance)}
     sources = {link.sink: link.source for link in array.links}
-    found: dict[str, str] = {}
     for unit in array.units:
         for side in "fm" if balances else "f":
             if isinstance(unit.kind, Worker):
-                carrier, *others = (_port(sources, balances, (unit.name, name), side)
-                                    for name in (unit.kind.carriers[0], *(each.name for each in unit.kind.operands)))
-                found |= dict.fromkeys(others, carrier)
-    return found
+                names = dict.fromkeys((unit.kind.carriers[0], *(each.name for each in unit.kind.operands)))
+                yield tuple(_port(sources, balances, (unit.name, name), side) for name in names)
 
 
 def _port(sources: Sources, balances: set[str], sink: tuple[str, str], side: str) -> str:

@@ -79,12 +79,14 @@ class _Maker:
         taken, count = self._taken, self._buffer.banks
         shape = [-(-(size - nth) // count) if at == axis and count > 1 else size
                  for at, size in enumerate((*self._shape[:-1], extent))]
-        check_room(self._stored, shape, bool(taken.asks))
-        outer = shape[:-1] if (taken.form == FIBER and not taken.asks) or taken.dealt else shape
+        check_room(self._stored, shape, bool(taken.asks) and not taken.whole)
+        outer = shape[:-1] if (taken.form == FIBER and not taken.asks) or taken.dealt or taken.whole else shape
         number = {sink: at for at, sink in enumerate(mine)}
         local = [(number[sink], [each // count if level == axis and count > 1 else each for level, each in enumerate(at)])
                  for sink, at in taken.reads if sink in number]
         numbers = [int(np.ravel_multi_index(at, outer)) if outer else 0 for _, at in local]
+        if taken.whole:
+            return self._choosing(shape, numbers)
         if taken.asks:
             return self._gathering(shape, numbers)
         if self._kind == BITVECTOR and numbers != list(range(prod(shape[:-1]))):
@@ -118,6 +120,20 @@ class _Maker:
         bank = Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, along, len(bases), FIBER, True, depth,
                     self._buffer.operations, self._buffer.node, bases=tuple(bases))
         return bank, (asked(loop_nest.NAME), asked(transpose.NAME), asked(skew.NAME), rows_said)
+
+    def _choosing(self, shape: Sequence[int], numbers: Sequence[int]) -> tuple[Bank, tuple[Verdict, ...]]:
+        """A bank of whole fibers that are asked for; numbers: of each port that of its first one."""
+        taken, inside = self._taken, self._taken.inside
+        depth, skew_said = skew.tried(self._stored, taken, len(numbers), shape[-1])
+        rows_said = lock_step.tried(self._stored, taken, (), 0, len(numbers))
+        levels = tuple(Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True))
+        along = shape[-1] if self._kind == DENSE else 1
+        loops = (Loop(shape[-1 - inside], prod(shape[-inside:-1]) * along, 0),)
+        if self._kind == DENSE:
+            loops = (Loop(along, 1, 0), *loops)
+        bank = Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, loops, len(numbers), FIBER, True, depth,
+                    self._buffer.operations, self._buffer.node, bases=tuple(number * along for number in numbers), whole=True)
+        return bank, (asked(loop_nest.NAME), asked(transpose.NAME), skew_said, rows_said)
 
     def _is_short(self) -> bool:
         """Whether a tensor has a row for each launch of an operation that may end early; UserError if it has otherwise as many

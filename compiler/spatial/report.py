@@ -132,7 +132,7 @@ def buffered(buffers: Sequence[Fed | Written]) -> list[str]:
         loops = f", loops {' x '.join(str(loop.extent) for loop in reversed(bank.loops))}," if bank.loops else ""
         order = f"in its order{loops} by FIFOs" if depth == 2 else f"one after the other, by skew buffers of {depth} pairs"
         if buffer.asks:
-            takes = f"{ports} port{'s gather' if ports > 1 else ' gathers'} elements"
+            takes = f"{ports} port{'s gather' if ports > 1 else ' gathers'} {'fibers' if bank.whole else 'elements'}"
             order = f"by the coordinates of {', '.join(dict.fromkeys(name for names in buffer.asks for name in names))}"
         size = f"{banks} of {bank.words:,} words, twice"
         lines.append(f"{buffer.tensor} from a private buffer ({kinds}), {size}: {takes} {order}")

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from ...hw.arch import elastic
 from ...hw.arch.elastic import ALONG, Elastic
-from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, WORD
+from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, WORD
 from ...hw.arch.spatial import Chain, Port, Spatial
 from .buffer import Stored
-from .gathered import asked
+from .gathered import asked, chosen
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Taken:
 
     dealt: the elements of a fiber go to so many sinks from there on.  begins: of each sink the coordinate from which it takes
     its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads have
-    then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.
+    then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.  whole: for each word of
+    the ports that find them whole fibers are gathered.
     """
 
     form: str
@@ -40,6 +41,7 @@ class Taken:
     begins: tuple[int, ...] = ()
     asks: tuple[str, ...] = ()
     inside: int = 0
+    whole: bool = False
 
 
 def taken(stored: Stored, array: Spatial | Elastic) -> Taken:
@@ -85,7 +87,8 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
     by_values = [index for index, position in ports[0].at if position != ALONG and index in found]
     if form == elastic.WORD and [indices[last]] == by_values and found[by_values[0]].reads == ((name, indices),):
         return _dealt(stored, ports)
-    if by_values:
+    givers = chosen(array, ports, by_values[0]) if len(by_values) == 1 and form == elastic.FIBER else ()
+    if by_values and not givers:
         raise stored.mistake(f"which elements of {name} a port takes is found by values: {by_values[0]} is skipped",
                              f"choose a dataflow with {by_values[0]} in time, or leave the buffer out")
     if form == elastic.WORD:
@@ -96,18 +99,28 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
         return Taken(WORD, True, tuple(port.name for port in ports), tuple(enumerate(elements)))
     sinks = tuple(port.name for port in ports)
     if array.time in found and (name, indices) not in array.carried:
+        if givers:
+            raise stored.mistake(f"both its fibers and their elements are found by values: {by_values[0]} and {array.time} are "
+                                 "skipped", "leave the buffer out")
         places = [stored.at([max(at, 0) for _, at in port.at[:dimensions]]) for port in ports]
         inside = dimensions - 1 - stored.buffer.order.index(indices.index(array.time))
         return Taken(FIBER, True, sinks, tuple(enumerate(places)), asks=asked(array, ports), inside=inside)
     if indices[last] != array.time:
         raise stored.mistake(f"fibers go along {array.time}, which is not the last level",
                              f"put dimension {indices.index(array.time)} last in its order")
-    reads = tuple((sink, stored.at([at for _, at in port.at[:dimensions]])[:-1]) for sink, port in enumerate(ports))
+    reads = tuple((sink, stored.at([0 if index in by_values else at for index, at in port.at[:dimensions]])[:-1])
+                  for sink, port in enumerate(ports))
     if kind != DENSE and array.time not in found:
         raise stored.mistake(f"its last level is {kind}, but the array takes every {array.time}",
                              f"make it dense, or skip {array.time} where {name} is 0")
     if kind == DENSE and array.time in found:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
+    if givers:
+        if kind not in (DENSE, COMPRESSED):
+            raise stored.mistake(f"its last level is {kind}, of which a port gets no fiber that stands anywhere",
+                                 "make it compressed")
+        inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0]))
+        return Taken(FIBER, True, sinks, reads, asks=givers, inside=inside, whole=True)
     begins = tuple(port.begin for port in ports)
     if not any(begins):
         begins = ()

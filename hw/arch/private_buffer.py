@@ -6,7 +6,7 @@ at the outside are one stage together, an address generator; a compressed level 
 their nodes, and one of bitvectors reads their words and counts what is set, so that its fibers are read in the order in which
 they are stored. The request is constant: a loop nest that gives, in the order in which the array takes them, the addresses of
 elements or of fibers. What another operand finds has no such request: its elements are gathered, by coordinates that come with
-the words of a port of the array.
+the words of a port of the array; or whole fibers are, one for each word of a port, which other operands find.
 
 Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with hardcoded parameters, Listing 6).
 """
@@ -91,6 +91,8 @@ class Bank:
                         its request. One that gathers has at most one loop: that along which ports ask, if it is not the last
                         level. Addresses are those of a dense tensor; where its zeros are not stored, those of elements are
                         compared with what is asked for, and one that is not stored is 0.
+    whole : bool        Of one that gathers, a port asks once in an operation, and gets a whole fiber, along the first loop
+                        where it is dense. The last loop is that along which ports ask; `bases` are those of fibers.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -109,6 +111,7 @@ class Bank:
     wide: bool = False
     short: bool = False
     bases: Annotated[tuple[int, ...], Tuple((Whole(0, (1 << DATA_BITS) - 1),), True)] = ()
+    whole: bool = False
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -122,6 +125,8 @@ class Bank:
             yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
         if self.bases:
             yield from self._no_gather()
+        elif self.whole:
+            yield Misfit("whole", "but no port asks for a fiber", "give bases")
         elif self.is_along and not self.loops:
             yield Misfit("loops", f"is empty, but fibers are {self.kind}", "give the loop along a fiber")
         if self.wide:
@@ -130,10 +135,14 @@ class Bank:
             yield Misfit("short", "but its rows are not taken one after the other", "leave it out")
 
     def _no_gather(self) -> Iterator[Misfit]:
-        if len(self.bases) != self.sinks or self.loops[1:] or any(loop.hop for loop in self.loops) or self.first \
+        most = 1 + (self.whole and self.kind == DENSE)
+        if len(self.bases) != self.sinks or self.loops[most:] or any(loop.hop for loop in self.loops) or self.first \
                 or self.first_sink:
             yield Misfit("bases", f"are {len(self.bases)} of {self.sinks} sinks, or there is a request, too",
                          "give one for each sink, and at most the loop along which they ask")
+        elif self.whole and (len(self.loops) != most or self.kind not in (DENSE, COMPRESSED)):
+            yield Misfit("whole", f"but fibers are {self.kind}, or it is not said along what ports ask",
+                         "give the loop, behind that along a dense fiber, and dense or compressed fibers")
         elif self.form != FIBER or self.wide:
             yield Misfit("bases", "are of a bank that gives no fibers", "give a bank of fibers")
         elif self.matched and (self.words > MOST_MATCHED or self.values > 1 << DATA_BITS):
@@ -162,17 +171,17 @@ class Bank:
     @property
     def is_along(self) -> bool:
         """Whether the first loop is along a fiber."""
-        return self.kind == BITVECTOR or (self.form == FIBER and self.kind == DENSE and not self.bases)
+        return self.kind == BITVECTOR or (self.form == FIBER and self.kind == DENSE and (self.whole or not self.bases))
 
     @property
     def matched(self) -> bool:
         """Whether it gathers elements by comparing, as its zeros are not stored."""
-        return bool(self.bases) and self.kind != DENSE
+        return bool(self.bases) and self.kind != DENSE and not self.whole
 
     @property
     def asked(self) -> Loop:
         """Of one that gathers, how many coordinates there are to ask for, and how far apart."""
-        return self.loops[0] if self.loops else Loop(self.levels[-1].extent, 1, 0)
+        return self.loops[-1] if self.loops else Loop(self.levels[-1].extent, 1, 0)
 
     @property
     def walked(self) -> Bank:
@@ -183,7 +192,9 @@ class Bank:
 
     @property
     def across(self) -> tuple[Loop, ...]:
-        """The loops from word to word, or from fiber to fiber."""
+        """The loops from word to word, or from fiber to fiber; whole fibers that are gathered go to each port in turn."""
+        if self.whole:
+            return (Loop(self.sinks, 0, 1),)
         return self.loops[1:] if self.is_along else self.loops
 
     @property

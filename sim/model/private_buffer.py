@@ -33,6 +33,10 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
                           LINKED: ("heads", "links", "coordinates")}.get(bank.kind, ())
                 levels = {name: streams[bank.streams[0]].next() for name in stored}
                 arrays = levels | {"values": streams["values"].next()}
+            if bank.whole:
+                for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
+                    sinks[at] += _fiber(bank, arrays, base, next(coordinates)[0])
+                continue
             if bank.bases:
                 elements = _elements(bank, arrays)
                 for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
@@ -76,6 +80,14 @@ def _gathered(bank: Bank, elements: Mapping[int, int], base: int, pairs: Iterato
         assert crd < bank.asked.extent, "a coordinate is beyond the last"
         yield crd, wrapped(elements.get(base + crd * bank.asked.stride, 0), bank.bits)
     yield END
+
+
+def _fiber(bank: Bank, arrays: Mapping[str, Sequence[int]], base: int, crd: int) -> list[Pair]:
+    """The fiber at a coordinate; for none an empty one, of a dense level zeros."""
+    if is_control(crd):
+        return [*((n, 0) for n in range(bank.loops[0].extent if bank.is_along else 0)), END]
+    assert crd < bank.asked.extent, "a coordinate is beyond the last"
+    return _read(bank, arrays, base + crd * bank.asked.stride)
 
 
 def _read(bank: Bank, arrays: Mapping[str, Sequence[int]], place: int) -> list[Pair]:

@@ -36,6 +36,7 @@ from sardonyx.hw.spatial.buffer.list_writer import ListWriter
 from sardonyx.hw.spatial.buffer.matcher import Matcher
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
 from sardonyx.hw.spatial.buffer.result_buffer import ResultBuffer
+from sardonyx.hw.spatial.buffer.row_bank import RowBank
 from sardonyx.hw.spatial.buffer.wide_bank import WideBank
 from sardonyx.hw.spatial.buffer.wide_result import WideResult
 from sardonyx.hw.spatial.convolve.former import Former
@@ -121,12 +122,13 @@ BANKS = {
     "bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(1, 1, 0), Loop(2, 1, 1)), 2, FIBER, True), LEVEL),
     "lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True),
               {"level.finished": FINISHED, "ahead": AHEAD}),
+    "chosen": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True), LEVEL),
 }
 
 
 def bank(name: str) -> Held:
     kind, fifos = BANKS[name]
-    return Held(PrivateBank(kind, name.replace(" ", "_")), VALUES | fifos)
+    return Held((RowBank if kind.whole else PrivateBank)(kind, name.replace(" ", "_")), VALUES | fifos)
 
 
 class Replayed(Between):

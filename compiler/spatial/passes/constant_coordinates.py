@@ -23,5 +23,5 @@ def tried(stored: Stored, taken: Taken) -> Verdict:
     if not taken.asks:
         return Verdict(NAME, True, f"what {ports} take is known, so that nothing is compared")
     givers = ", ".join(dict.fromkeys(taken.asks))
-    how = "by address" if stored.kind == DENSE else f"by {stored.buffer.words} comparators"
+    how = "by address" if stored.kind == DENSE or taken.whole else f"by {stored.buffer.words} comparators"
     return Verdict(NAME, False, f"{ports} ask for what {givers} find, each in turn, {how}")

@@ -27,6 +27,7 @@ from .answered import Answered
 from .associative_bank import AssociativeBank
 from .gather_bank import GatherBank
 from .private_buffer import PrivateBank
+from .row_bank import RowBank
 from .wide_bank import WideBank
 from .written_result import WrittenResult
 
@@ -99,7 +100,8 @@ class BufferedArray(Component):
         for buffer in self.buffers:
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
-                kind = AssociativeBank if bank.matched else GatherBank if bank.bases else PrivateBank
+                kind = (RowBank if bank.whole else AssociativeBank if bank.matched else GatherBank if bank.bases
+                        else PrivateBank)
                 part: Any = macro(WideBank(bank, name) if bank.wide else kind(bank, name))
                 m.submodules[f"buffer_{buffer.name(n)}"] = part
                 if bank.wide:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
@@ -52,11 +53,12 @@ class PrivateBank(Component):
     Source: Stellar IV-C, Fig. 12. Departure: a stage has tokens with ready and valid in place of a stall of all stages.
     """
 
-    def __init__(self, bank: Bank, module_name: str) -> None:
+    def __init__(self, bank: Bank, module_name: str, more: Mapping[str, Any] | None = None) -> None:
         self.bank, self.module_name = bank, module_name
         shape: Any = pair(bank.bits) if bank.paired or bank.form == FIBER else bank.bits
         super().__init__({name: In(stream.Signature(DATA_BITS)) for name in bank.streams}
-                         | {f"o{n}": Out(stream.Signature(shape)) for n in range(bank.sinks)} | {"fault": Out(1)})
+                         | {f"o{n}": Out(stream.Signature(shape)) for n in range(bank.sinks)}
+                         | {"fault": Out(1)} | dict(more or {}))
 
     @property
     def emit_key(self) -> Bank:
@@ -66,10 +68,10 @@ class PrivateBank(Component):
         m = Module()
         bank = self.bank
         refs: Any = stream.Signature(TOKEN).create(path=("refs",))
-        self._request(m, refs)
+        faults = self._request(m, refs)
         crds: Any = None
         m.submodules.values = values = macro(StoredLevel(bank.lines, LANES, True))
-        faults: list[Value] = [values.fault]
+        faults.insert(0, values.fault)
         if bank.has_zeros_left_out:
             # Values take turns between the halves; of a level each half has segments or coordinates of both tensors.
             stored = {COMPRESSED: lambda: StoredLevel(2 * bank.lines, LANES, False),
@@ -94,8 +96,9 @@ class PrivateBank(Component):
         m.d.comb += self.fault.eq(Cat(*faults, crowded).any())
         return m
 
-    def _request(self, m: Module, refs: Any) -> None:
-        """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served."""
+    def _request(self, m: Module, refs: Any) -> list[Value]:
+        """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served. Returns
+        what may be wrong with them."""
         bank = self.bank
         m.submodules.request = request = Nest(bank.first, tuple((loop.extent, loop.stride) for loop in bank.loops), DATA_BITS)
         stopping = Signal()
@@ -120,6 +123,7 @@ class PrivateBank(Component):
                 m.d.sync += [stopping.eq(request.ends if bank.is_along else 0), finishing.eq(is_last)]
                 with m.If(request.last):
                     m.d.sync += served.eq(Mux(is_last, 0, served + 1))
+        return []
 
     def _deal_apart(self, m: Module, crds: Any, values: Any) -> Value:
         """Each element of a fiber to a port of its own; whether there was one without a port."""
