@@ -128,9 +128,8 @@ class _Maker:
         rows_said = lock_step.tried(self._stored, taken, (), 0, len(numbers))
         levels = tuple(Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True))
         along = shape[-1] if self._kind == DENSE else 1
-        loops = (Loop(shape[-1 - inside], prod(shape[-inside:-1]) * along, 0),)
-        if self._kind == DENSE:
-            loops = (Loop(along, 1, 0), *loops)
+        outer = Loop(shape[-1 - inside], prod(shape[-inside:-1]) * along, 0)
+        loops = (Loop(along, 1, 0), outer) if self._kind == DENSE else (outer,)
         bank = Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, loops, len(numbers), FIBER, True, depth,
                     self._buffer.operations, self._buffer.node, bases=tuple(number * along for number in numbers), whole=True)
         return bank, (asked(loop_nest.NAME), asked(transpose.NAME), skew_said, rows_said)
