@@ -13,7 +13,8 @@ from sardonyx.hw.arch.soc import SAVE_PATIENCE, glb_registers
 from sardonyx.hw.glb.tile import GlbTile
 
 GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=256, load_loops=2, store_loops=1, kept_bytes=128)
-GLBS = [GLB, replace(GLB, read_latency=2, bank_macros=2, queue=True), replace(GLB, banks=1, bank_bytes=512, kept_bytes=64)]
+GLBS = [GLB, replace(GLB, read_latency=2, bank_macros=2, queue=True), replace(GLB, banks=1, bank_bytes=512, kept_bytes=64),
+        replace(GLB, ring=2)]
 INDEX = {register.name: number for number, register in enumerate(glb_registers(GLB))}
 ENABLE, CHAINED, SAVES = 1, 2, 4
 LINES = GLB.tile_bytes // 8
