@@ -13,14 +13,15 @@ from itertools import chain, islice, repeat
 from typing import TypeVar
 
 from ..compiler.ir.program import STATIC, Program
-from ..compiler.ir.transfer import PLACES, WORD_BYTES, Transfer
-from ..hw.arch.glb import LANES, Glb
+from ..compiler.ir.transfer import PLACES
+from ..hw.arch.glb import Glb
 from ..hw.arch.soc import MOVED_WINDOW
 from .data.load_loops import Reads
 from .data.result import Part, beside, landed
 from .data.stack import Stack, stacked
 from .data.tile import Source
 from .data.window import Window, boxed, in_step
+from .place import Place, lone
 
 One = TypeVar("One")
 
@@ -63,52 +64,6 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the streams of a launch are: in whole banks (None), or in one of so many parts of them.
-
-    The parts of a stream that is alone in its GLB tile are in two banks in turn: while the array reads or writes one, the host
-    has every cycle of the other.
-
-    lone: such tiles.
-    """
-
-    glb: Glb
-    part: int | None
-    parts: int = 2
-    lone: frozenset[int] = frozenset()
-
-    def room(self, each: Transfer) -> int:
-        """16-bit words that a stream may take; a part begins at a line, as all that the host writes does."""
-        if self.part is None:
-            return each.room
-        shares = self.parts // 2 if self.parts > 2 and self._alternate(each) else self.parts
-        return each.room // shares // LANES * LANES
-
-    def start(self, each: Transfer) -> int:
-        """The first byte of a stream in its GLB tile."""
-        part, bank = self.part or 0, each.bank
-        if self._alternate(each):
-            part, bank = part // 2, (bank + part % 2) % self.glb.banks
-        return bank * self.glb.bank_bytes + each.address + WORD_BYTES * self.room(each) * part
-
-    def _alternate(self, each: Transfer) -> bool:
-        """Whether parts of a stream are in two banks in turn."""
-        return each.tiles == 1 and self.tile(each) in self.lone
-
-    def tile(self, each: Transfer) -> int:
-        """Its GLB tile."""
-        return each.column // self.glb.columns_per_tile
-
-    def column(self, each: Transfer) -> int:
-        """Which of the columns of its GLB tile."""
-        return each.column % self.glb.columns_per_tile
-
-    def address(self, each: Transfer) -> int:
-        """The first byte of a stream in the global buffer."""
-        return self.tile(each) * self.glb.tile_bytes + self.start(each)
-
-
-@dataclass(frozen=True)
 class Batch:
     """What a launch computes, and where: the whole banks (None), or one of so many parts of them."""
 
@@ -117,10 +72,13 @@ class Batch:
     parts: int = 2
 
 
-def batches(program: Program, glb: Glb, works: Iterator[Work]) -> Iterator[Batch]:
-    """As many transactions at once as have room: all in whole banks, or as many as fit in the halves of the banks in turn."""
-    whole = {each.name: each.room for each in program.transfers}
-    halves = {each.name: Place(glb, 0).room(each) for each in program.transfers}
+def batches(program: Program, glb: Glb, works: Iterator[Work], stays: Mapping[str, int]) -> Iterator[Batch]:
+    """As many transactions at once as have room: all in whole banks, or as many as fit in the halves of the banks in turn.
+
+    stays: see `Place`.
+    """
+    whole, halves = ({each.name: Place(glb, part, lone=lone(program, glb), stays=stays).room(each)
+                      for each in program.transfers} for part in (None, 0))
     ahead: deque[Work] = deque()
     taken = _taken(program, glb, ahead, works, whole)
     if not ahead and (not taken or _in_step(taken, whole, glb.store_loops, _worth(taken)) == len(taken)):
@@ -138,12 +96,6 @@ def batches(program: Program, glb: Glb, works: Iterator[Work]) -> Iterator[Batch
             yield Batch(_taken(program, glb, ahead, works, whole), None)
 
 
-def lone(program: Program, glb: Glb) -> frozenset[int]:
-    """GLB tiles of several banks and one stream."""
-    tiles = [each.column // glb.columns_per_tile for each in program.transfers]
-    return frozenset(tile for tile in tiles if tiles.count(tile) == 1 and glb.banks > 1)
-
-
 def chains(program: Program, glb: Glb) -> bool:
     """Whether launches in one run are worth it: in smaller banks the host would take longer for one than the array. Tiles of a
     dense program take a loop more, and more cycles than that where they fit."""
@@ -154,14 +106,15 @@ def chains(program: Program, glb: Glb) -> bool:
     return all(Place(glb, 0, PLACES, lone(program, glb)).room(each) >= WORDS for each in program.transfers)
 
 
-def chained_batches(program: Program, glb: Glb, works: Iterator[Work], own_clock: bool = False) -> Iterator[Batch]:
+def chained_batches(program: Program, glb: Glb, works: Iterator[Work], own_clock: bool = False,
+                    stays: Mapping[str, int] | None = None) -> Iterator[Batch]:
     """What launches in one run compute, in parts of the banks in turn. A transaction that takes more has whole banks, and a
     run, for itself.
 
-    own_clock: the processor has one.
+    own_clock: the processor has one. stays: see `Place`.
     """
-    whole = {each.name: each.room for each in program.transfers}
-    parts = {each.name: Place(glb, 0, PLACES, lone(program, glb)).room(each) for each in program.transfers}
+    whole, parts = ({each.name: Place(glb, part, PLACES, lone(program, glb), stays or {}).room(each)
+                     for each in program.transfers} for part in (None, 0))
     ahead: deque[Work] = deque()
     number = 0
     words = chain(OWN_CLOCK_FIRST_WORDS, repeat(OWN_CLOCK_WORDS)) if own_clock else chain(FIRST_WORDS, repeat(WORDS))

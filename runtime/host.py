@@ -16,8 +16,9 @@ from .device import Device, fingerprint
 from .faults import explain
 from .held import Held
 from .order import Phase, beside, ordered
-from .plan import Launch, Transaction, launches, prepare
+from .plan import Launch, launches, prepare
 from .registers import QUEUED
+from .works import Transaction
 
 # Between two looks at what has ended.
 POLL_CYCLES = 64

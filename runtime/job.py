@@ -24,9 +24,10 @@ from .commands import Command, Start, WriteMemory
 from .order import Phase, beside, holds_the_way, ordered, takes_long
 from .outside import Result
 from .pieces import HALVES, PIECES
-from .plan import Launch, Transaction, launches, prepare
+from .plan import Launch, launches, prepare
 from .registers import configured_seen, queues
 from .report import Mark
+from .works import Transaction
 from .writer import BROUGHT, TAKEN, Writer
 
 

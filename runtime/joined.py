@@ -14,11 +14,13 @@ import numpy as np
 from ..compiler.ir.transfer import WORD_BYTES, Transfer
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import NUMBER_BITS
-from .batches import Place, Work, joint
+from .batches import Work, joint
 from .commands import WriteMemory
-from .data.load_loops import Reads, in_order
+from .data.load_loops import Reads, repeated
+from .data.lying import LyingBlock, listed
 from .data.result import Writes, landed
 from .data.tile import Source
+from .place import Place
 from .registers import Numbered, outermost
 
 
@@ -29,16 +31,18 @@ def brought(address: int, reads: Reads) -> Iterator[WriteMemory]:
         address += WORD_BYTES * words.size
 
 
-def in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int) -> Reads:
+def in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int, base: int = 0) -> Reads:
     """The words of several transactions: the box of their windows, or one behind the other; static ones are walked by one more
-    loop, the outermost one."""
+    loop, the outermost one. Of operands that lie, at a byte of the GLB tile, a list."""
+    if blocks := [each for each in streams if isinstance(each, LyingBlock)]:
+        return listed(blocks, base)
     if found := joint(streams, room):
         first, step = found
     else:
         reads = [each.apart for each in streams]
         held = np.concatenate([words for each in reads for words, _ in each.pieces])
         if not static:
-            return in_order(held)
+            return repeated(held, len(reads))
         first, step = Reads(held, reads[0].loops), reads[0].size
     return first if len(streams) == 1 else replace(first, loops=outermost(first.loops, glb.load_loops, len(streams), step))
 

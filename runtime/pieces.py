@@ -16,10 +16,10 @@ import numpy as np
 
 from ..compiler.ir.program import Program
 from ..hw.arch.glb import LANES
-from .batches import Place
 from .commands import Landing, Read
 from .data.load_loops import Loop
 from .data.result import Writes
+from .place import Place
 
 # Rows of the last tile go in so many pieces, the last one when the launch has ended. The processor takes some 170 cycles to ask
 # for one. Those of tiles before it go in HALVES where they would be in its way: for more of them the processor has no time.

@@ -47,31 +47,26 @@ from ..compiler.backend.encode import contents
 from ..compiler.backend.image import image
 from ..compiler.ir.mapped import LOAD, STORE
 from ..compiler.ir.program import STATIC, Program
-from ..compiler.ir.transfer import check_room, held_words, placed
+from ..compiler.ir.transfer import held_words, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..hw.arch.glb import LINE_BYTES, Glb
 from ..hw.arch.mask import Mask
-from ..hw.arch.soc import NUMBER_BITS, ROOM_BITS, glb_registers, named
+from ..hw.arch.soc import glb_registers, named
 from .batches import (
-    LAUNCH_LIMIT,
     Batch,
-    Place,
     Runs,
-    Work,
     batches,
     chained_batches,
     chains,
-    lone,
     pairs,
 )
 from .commands import Command, Configure, Start, Wait, WriteMemory, WriteRegister
 from .data.blocks import Bounded
 from .data.images import images
-from .data.load_loops import in_order
-from .data.tile import Source, Tile
 from .joined import brought, in_turn, numbered_slots, stored
 from .pieces import reads as read_back
+from .place import Place, lone
 from .registers import (
     going_on,
     interrupts,
@@ -81,19 +76,13 @@ from .registers import (
     started,
     store_registers,
 )
+from .works import Transaction, elastic_work, kept, static_work
 
-# Cycles that a word of an operand may take in every combination with words of the others: a token passes in one, and a
-# combination shows as a few tokens at each level.
-CYCLES_PER_WORD = 16
 # Cycles that a configuration may take besides those of its words and of a column's channel.
 CONFIG_CYCLES = 100
 # One of so many parts of a GLB tile, the last one, has the words of its configuration DMA, where they have room there: the
 # first words of a program, which begin in front, come meanwhile (`job`).
 CONFIG_PARTS = 8
-
-# Words of every load stream: of an elastic program as they are, of a static one with the loops that read them, or in an image.
-# A `Tile` says of store streams, too, where they belong.
-Transaction = Mapping[str, np.ndarray | Source]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +100,7 @@ class Launch:
     apart : bool           Its words have other places than those of the launch before: `loads` may be done while that computes.
     joins : bool           It is in the run of the launch before: `starts` are done while that computes.
     goes_on : bool         The next one is in its run.
+    stays : tuple          Commands of launches before it whose words it reads, too.
     """
 
     loads: tuple[Command, ...]
@@ -127,6 +117,7 @@ class Launch:
     apart: bool
     joins: bool = False
     goes_on: bool = False
+    stays: tuple[Command, ...] = ()
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -233,20 +224,26 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
             for each in program.stores}
     static = program.mode == STATIC
     chained &= chains(program, arch.glb) and not single
-    works = (_static(program, each) if static
-             else _elastic(program, each, most | dict(each.bounds()) if chained and isinstance(each, Bounded) else most)
-             for each in transactions)
+    alone = lone(program, arch.glb)
+    whole = Place(arch.glb, None, lone=alone)
+    works, lies = kept(static_work(program, each) if static
+                       else elastic_work(program, whole, each,
+                                         most | dict(each.bounds()) if chained and isinstance(each, Bounded) else most)
+                       for each in transactions)
+    stays = {name: each.size for name, each in lies.items()}
+    there = tuple(WriteMemory(whole.address(each, stays=True), lies[each.name].image, lies[each.name].box)
+                  for each in program.loads if each.name in lies)
     before: int | None = None
     pictures: dict[str, np.ndarray] = {}      # what store streams give
     found = ((Batch((work,), None) for work in works) if single else
-             chained_batches(program, arch.glb, works, arch.system.processor and arch.system.own_clock) if chained
-             else batches(program, arch.glb, works))
+             chained_batches(program, arch.glb, works, arch.system.processor and arch.system.own_clock, stays) if chained
+             else batches(program, arch.glb, works, stays))
     runs, tiles = Runs(chained), 0      # of the run, up to the launch at hand
-    alone = lone(program, arch.glb)
+    begun = False
     for batch, after in pairs(found) if chained else ((each, None) for each in found):
-        place = Place(arch.glb, batch.part, batch.parts, alone)
-        reads = {each.name: in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each))
-                 for each in program.loads}
+        place = Place(arch.glb, batch.part, batch.parts, alone, stays)
+        reads = {each.name: in_turn([work.reads[each.name] for work in batch.works], arch.glb, static, place.room(each),
+                                    place.base(each)) for each in program.loads}
         count, cycles = len(batch.works), sum(work.most for work in batch.works)
         joins, goes_on = runs.next(batch, after, cycles)
         # What is queued begins with a run of its own, and so does all that it follows.
@@ -261,6 +258,8 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         starts = (going_on(streams, tiles if static else 1, runs.cycles, goes_on) if joins
                   else chain(streams, started(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
         loads = tuple(chain.from_iterable(brought(place.address(each), reads[each.name]) for each in program.loads))
+        loads, left = (loads, there) if begun else (there + loads, ())
+        begun = True
         lying = sum(each.words.size for each in loads if each.box is not None)
         for name, each in writes.items():
             if each.box is not None:
@@ -274,61 +273,10 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
                      {each.stream: tuple(work.parts[each.stream].of(pictures[each.stream]) for work in batch.works)
                       for each in gives if each.landing},
                      placed, sum(each.words or 0 for each in gives) - placed,
-                     None not in (before, batch.part) and before != batch.part, joins, goes_on)
+                     None not in (before, batch.part) and before != batch.part, joins, goes_on, left)
         before = batch.part
-
-
-def _elastic(program: Program, transaction: Transaction, most: Mapping[str, int]) -> Work:
-    """A transaction of an elastic program; UserError for a stream that does not fit."""
-    room = {each.name: len(_block(transaction, each.name)) for each in program.loads} | dict(most)
-    for each in program.stores:
-        if each.blocks:
-            # Two launches have different numbers, however much room there is.
-            room[each.name] = max(room[each.name], each.blocks * (-(-each.room // (1 << NUMBER_BITS - 1))))
-            if room[each.name] // each.blocks >= 1 << ROOM_BITS:
-                raise UserError(f"a block of stream {each.name} may have {room[each.name] // each.blocks:,} words, and a store "
-                                f"places blocks of {(1 << ROOM_BITS) - 1:,} at most",
-                                fix="use a smaller tile (--tile or tile=)")
-    for each in program.transfers:
-        check_room(f"a block of stream {each.name} takes {room[each.name]} words", room[each.name], each)
-    reads = {each.name: in_order(_block(transaction, each.name)) for each in program.loads}
-    return Work(reads, room, most_cycles(program, transaction), {})
-
-
-def most_cycles(program: Program, transaction: Transaction) -> int:
-    """A bound of the cycles that a transaction of an elastic program may take, far above those of any correct one.
-
-    What happens for an element of the iteration space is bounded by a constant, and that space is no larger than the product
-    of the operands' words: every index belongs to some operand, and a dense level has as many values as it counts.
-    """
-    orders = {each.order for each in program.stores}
-    loads = [each for each in program.loads if each.name not in orders]
-    operands = sum(each.sections == 1 for each in loads)
-    return CYCLES_PER_WORD * sum(1 + len(_block(transaction, each.name)) for each in loads) ** operands
-
-
-def _block(transaction: Transaction, name: str) -> np.ndarray:
-    found = transaction[name]
-    assert isinstance(found, np.ndarray), "blocks are read as they are"
-    return found
 
 
 def loops_of_transactions(glb: Glb) -> int:
     """Loops that a transaction of a static program may take: the outermost one is for those of a launch."""
     return max(1, glb.load_loops - 1)
-
-
-def _static(program: Program, transaction: Transaction) -> Work:
-    """A transaction of a static program; UserError for a stream that does not fit."""
-    reads: dict[str, Source] = {}
-    for each in program.loads:
-        found = transaction[each.name]
-        assert not isinstance(found, np.ndarray), "a static stream comes with the loops that read it"
-        assert found.count == each.count, f"stream {each.name} reads {found.count} words, the program takes {each.count}"
-        check_room(f"stream {each.name} takes {found.size} words a tile", found.size, each)
-        reads[each.name] = found
-    for each in program.stores:
-        check_room(f"stream {each.name} takes {each.count} words a tile", each.count, each)
-    room = {name: each.size for name, each in reads.items()} | {each.name: each.count for each in program.stores}
-    # Its loops end, and the watchdog sees when nothing comes any more.
-    return Work(reads, room, LAUNCH_LIMIT, transaction.results if isinstance(transaction, Tile) else {})

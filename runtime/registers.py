@@ -16,10 +16,12 @@ from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONFIGURED, LOAD_ENDED, STORE_ENDED, Register, glb_registers, named
-from .batches import WATCHDOG_CYCLES, Place
+from .batches import WATCHDOG_CYCLES
 from .commands import Command, Count, Start, Wait, WaitTaken, WriteRegister
 from .data.load_loops import Loop, Reads
+from .data.lying import Listed
 from .data.result import Writes
+from .place import Place
 
 # Bits of the register `cycle_limit`.
 CYCLE_BITS = 32
@@ -50,7 +52,8 @@ def load_registers(program: Program, place: Place, reads: Mapping[str, Reads], s
     control = _control(place.glb, "load_control")
     for each in program.loads:
         tile = place.tile(each)
-        yield WriteRegister("load_control", control.word(enable=1, sliced=int(sliced), column=place.column(each)), tile)
+        how = {"listed": 1} if isinstance(reads[each.name], Listed) else {"sliced": int(sliced)}
+        yield WriteRegister("load_control", control.word(enable=1, column=place.column(each), **how), tile)
         yield WriteRegister("load_start", place.start(each) + WORD_BYTES * reads[each.name].first, tile)
         yield from _loops("load", reads[each.name].loops, place.glb.load_loops, tile)
 

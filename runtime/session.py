@@ -38,10 +38,10 @@ from .commands import Command
 from .device import Device
 from .host import Outcome
 from .memories import InBanks
-from .plan import Transaction
 from .programs import Programs
 from .region import Place, Region, free, no_room, side_by_side
 from .task import Task
+from .works import Transaction
 
 STRANGE = "the interrupt is of a region that is waited for"
 

@@ -19,6 +19,7 @@ from .runtime.data.dispatch import ORDER
 from .runtime.data.result_blocks import above, gathered, same
 from .runtime.data.rounds import Rounds
 from .runtime.data.sub_tiles import Work
+from .runtime.data.tile import Source
 from .sim.engines import Run, differences
 from .sim.expected import expected, expected_together
 from .sim.golden import einsum as golden
@@ -62,8 +63,8 @@ class TensorJob:
     def __len__(self) -> int:
         return len(self.work)
 
-    def transactions(self, most: int) -> Iterator[Blocks]:
-        return self.work.transactions()
+    def transactions(self, most: int) -> Iterator[Blocks] | Iterator[Mapping[str, Source]]:
+        return self.work.listed() if self.compiled.arch.glb.listed else self.work.transactions()
 
     def bounds(self) -> Mapping[str, int]:
         return self.work.bounds()
@@ -133,7 +134,8 @@ class TensorJob:
         if not limit and len(data):
             again = Rounds(data, rounds.groups, rounds.how, lambda stored: None) if rounds else data
             limit = bottleneck(self.compiled.graph, again, cycles)
-        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3), **({"bottleneck": limit} if limit else {})}
+        return {"tokens_per_cycle": round((run.loaded + self._words) / cycles, 3), **({"bottleneck": limit} if limit else {}),
+                **({"words_in": f"{run.lying:,} as they lie in operands, {run.arranged:,} arranged"} if run.lying else {})}
 
 
 def value_of(program: Einsum, result: Coo) -> Any:

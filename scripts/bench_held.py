@@ -28,12 +28,13 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import LANES
 from sardonyx.outcome import silent
 from sardonyx.runtime import host
-from sardonyx.runtime.batches import Place
 from sardonyx.runtime.commands import Command, Read, WriteMemory, WriteRegister
 from sardonyx.runtime.data.blocks import Blocks, Bounded
 from sardonyx.runtime.held import Held
 from sardonyx.runtime.order import Phase, ordered
-from sardonyx.runtime.plan import Launch, Transaction, launches, prepare
+from sardonyx.runtime.place import Place
+from sardonyx.runtime.plan import Launch, launches, prepare
+from sardonyx.runtime.works import Transaction
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.sim.model.tokens.computing import compute_cycles
 from sardonyx.sim.rtl import simulator

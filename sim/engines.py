@@ -34,7 +34,8 @@ from ..runtime.data.tile import Source
 from ..runtime.device import Device
 from ..runtime.firmware import Job
 from ..runtime.held import Held
-from ..runtime.plan import Transaction, loops_of_transactions, prepare
+from ..runtime.plan import loops_of_transactions, prepare
+from ..runtime.works import Transaction
 from . import system
 from .model import walked
 from .model.cycles import fabric as cycles

@@ -18,7 +18,7 @@ Cost:    a launch more for each part but the first. How a run is cut depends on 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
@@ -30,7 +30,8 @@ from ..runtime import host
 from ..runtime.commands import WriteMemory
 from ..runtime.data.blocks import Blocks
 from ..runtime.held import Held
-from ..runtime.plan import Launch, Transaction, launches
+from ..runtime.plan import Launch, launches
+from ..runtime.works import Transaction
 from . import engines
 from .engines import Data, Run
 from .rtl import simulator
@@ -119,7 +120,9 @@ def cut(shared: Shared, data: Data, single: bool) -> list[Part]:
     parts = []
     for each in _ranges(len(found), max(LEAST_LAUNCHES, LEAST_CYCLES * len(found) // max(1, shared.cycles))):
         first, end = max(0, each.start - 1), min(len(found), each.stop + 1)
-        parts.append(Part(found[first:end], before=each.start - first, after=end - each.stop))
+        # What launches before have brought and left there comes with the first one.
+        begins = replace(found[first], loads=found[first].stays + found[first].loads)
+        parts.append(Part((begins, *found[first + 1:end]), before=each.start - first, after=end - each.stop))
     return parts
 
 

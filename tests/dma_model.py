@@ -12,7 +12,7 @@ from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.soc import FINISHED, glb_registers, named
 from sardonyx.runtime import host
 from sardonyx.runtime.host import Outcome
-from sardonyx.runtime.plan import Transaction
+from sardonyx.runtime.works import Transaction
 from sardonyx.sim.model.walked import run_walk
 
 # What memory holds where nothing was written.

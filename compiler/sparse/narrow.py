@@ -93,4 +93,5 @@ def _tiles(tiles: Tiles, lone: Collection[str]) -> Tiles:
     modes = [mode for mode, index in enumerate(tiles.access.indices) if index not in lone]
     levels = [level for level, index in enumerate(tiles.access.stored) if index not in lone]
     return replace(tiles, access=_access(tiles.access, lone), edges=tuple(tiles.edges[mode] for mode in modes),
-                   ids=tiles.ids[:, modes], coords=tiles.coords[:, modes], counts=tiles.counts[:, levels])
+                   ids=tiles.ids[:, modes], coords=tiles.coords[:, modes], counts=tiles.counts[:, levels],
+                   tensor=tiles.whole._replace(modes=tuple(tiles.whole.modes[mode] for mode in modes)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,19 @@ from .pairing import ABSENT, Items, pair
 MERGED = 1 << 18    # Nonzeros of results below which they are not added up before the end.
 
 
+class Cut(NamedTuple):
+    """How a tensor is cut.
+
+    ids : int64[n, rank]    Tile coordinates.
+    edges : int64[rank]     Of a tile.
+    modes : tuple           Those of the tensor that the program has.
+    """
+
+    ids: Ints
+    edges: Ints
+    modes: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Tiles:
     """The nonempty tiles of one operand.
@@ -39,6 +53,7 @@ class Tiles:
     bounds : int64[n+1]     Tile t holds nonzeros bounds[t] to bounds[t+1].
     coords, values          The nonzeros, by tile; coordinates count from the tile's corner.
     counts : int64[n, rank] Positions of each stored level of each tile.
+    tensor : Cut            Of the whole tensor, where the program leaves out modes of it (`narrow.py`).
     """
 
     access: Access
@@ -48,6 +63,12 @@ class Tiles:
     coords: Ints
     values: Ints
     counts: Ints
+    tensor: Cut | None = None
+
+    @property
+    def whole(self) -> Cut:
+        """How the whole tensor is cut."""
+        return self.tensor or Cut(self.ids, np.array(self.edges, np.int64), tuple(range(len(self.edges))))
 
     @property
     def nnz(self) -> Ints:

@@ -31,7 +31,7 @@ PRESETS = {arch.name: arch for arch in (
     Arch("small", 8, 8, mem=_MEM, glb=_SMALL_GLB),
     # All that sparse programs can use, of a size that the largest kernel of `apps/sparse` asks for.
     Arch("sparse", 16, 8, pe=replace(PE, primitives=(*PE.primitives, DIVIDER, *SHARING_PRIMITIVES, ADDRESS), reduce_max=True),
-         mem=replace(_MEM, primitives=(*MEM.primitives, SCATTER)), glb=replace(_SMALL_GLB, numbered=True)),
+         mem=replace(_MEM, primitives=(*MEM.primitives, SCATTER)), glb=replace(_SMALL_GLB, numbered=True, listed=True)),
     Arch("fpga", 4, 3, mem_every=2, config_rows=1, pe=_FPGA_PE, mem=_FPGA_MEM, glb=_FPGA_GLB, operand_isolation=False,
          config_readback=False, interconnect=Interconnect(tracks=2, fifo="full", output_registers=True)),
     # Amber JSSC: 32 x 16, dense, static 16-bit tracks, ALU with two 16-bit operands.

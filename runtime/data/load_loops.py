@@ -72,6 +72,15 @@ def in_order(words: np.ndarray) -> Reads:
     return Reads(words, ((len(words), 1),))
 
 
+def repeated(words: np.ndarray, count: int) -> Reads:
+    """A stream of so many blocks one after the other, of which one is held if all are alike, as the extents of dense levels
+    are."""
+    one, rest = divmod(len(words), count)
+    if count == 1 or rest or not one or not (words.reshape(count, one) == words[:one]).all():
+        return in_order(words)
+    return Reads(words[:one], ((one, 1), (count, 0)))
+
+
 def held_once(dims: Sequence[np.ndarray], most: int) -> tuple[list[np.ndarray], tuple[Loop, ...]]:
     """The elements to hold in each dimension, x first, and at most `most` loops that read from them those of `dims`.
 

@@ -25,6 +25,7 @@ from ...compiler.sparse.tiles import Tiles, Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
 from .blocks import Blocks, Bounded, with_segments
+from .lying import Lying, LyingBlock, lying
 from .operand_blocks import TileBlocks, encode, runs
 
 
@@ -59,11 +60,32 @@ class Work:
 
     def transactions(self, most: int = 1) -> Iterator[Blocks]:
         """Blocks of every load stream, item by item; they are read in order, without loops. Each knows its own bounds."""
-        streams = [(at, name, blocks) for at, found in enumerate(self._streams) for name, blocks in found.items()]
+        return self._blocks_of({})
+
+    def listed(self) -> Iterator[Mapping[str, np.ndarray | LyingBlock]]:
+        """The same, of dense operands as they lie."""
+        return self._blocks_of(self._lying)
+
+    @property
+    def _lying(self) -> Mapping[str, Lying]:
+        """Dense operands as they lie, by the streams of their values."""
+        found = {}
+        for at, tiles in enumerate(self.tiling.tiles):
+            slot = tiles.access.slot
+            plain = slot not in self.lanes and not self._numbers.keys() & set(tiles.access.indices)
+            operand = lying(tiles, bool((self.tiling.picks[:, at] == ABSENT).any())) if plain else None
+            if operand is not None and operand.gains(len(self)):
+                found[level_name(slot, VALUES)] = operand
+        return found
+
+    def _blocks_of(self, lies: Mapping[str, Lying]) -> Iterator[Bounded]:
+        """Blocks of every load stream, item by item."""
+        streams = [(at, name, lies[name].tile if name in lies else blocks.block)
+                   for at, found in enumerate(self._streams) for name, blocks in found.items()]
         counted = self._counted
         for item, picks in enumerate(self.tiling.picks):
             chosen = picks.tolist()
-            yield Bounded({name: blocks.block(chosen[at]) for at, name, blocks in streams} | counted,
+            yield Bounded({name: block(chosen[at]) for at, name, block in streams} | counted,
                           functools.partial(self._bounds, item))
 
     @property

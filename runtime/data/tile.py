@@ -1,4 +1,4 @@
-"""A transaction of a static program: where the words of its load streams come from, and those of its store streams go to."""
+"""A transaction: where the words of its load streams come from, and those of store streams of a static program go to."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from .load_loops import Reads
+from .lying import LyingBlock
 from .result import Part
 from .stack import Stack
 from .window import Window
 
-# A load stream: words that are arranged for it, or parts of images as these lie.
-Source: TypeAlias = Reads | Window | Stack
+# A load stream: words that are arranged for it, or parts of images, or of operands, as these lie.
+Source: TypeAlias = Reads | Window | Stack | LyingBlock
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
 from ..runtime import host
 from ..runtime.device import check_fingerprint
-from ..runtime.plan import Transaction
+from ..runtime.works import Transaction
 from .host import AxiHost, BenchDevice
 from .reset import reset
 

@@ -35,7 +35,7 @@ BESIDE = replace(PART, name="beside", columns=6, regions=3, system=System(proces
 KERNELS = Arch("kernels", 10, 5, mem_every=3,
                pe=replace(PE, primitives=(*PE.primitives, DIVIDER), register_words=0, reduce_max=True),
                mem=replace(MEM, primitives=(LEVEL, ACCUMULATOR, SCATTER), locate=True, multiplier_tree=False),
-               glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024))
+               glb=Glb(columns_per_tile=1, bank_bytes=32 * 1024, listed=True))
 
 # For those with more operands than it has loads.
 WIDE = replace(KERNELS, name="wide", columns=15)

@@ -20,9 +20,10 @@ from sardonyx.hw.arch.system import System
 from sardonyx.runtime import host, memories
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.firmware import Job, firmware
-from sardonyx.runtime.plan import Transaction, loops_of_transactions, prepare
+from sardonyx.runtime.plan import loops_of_transactions, prepare
 from sardonyx.runtime.region import part
 from sardonyx.runtime.session import Session
+from sardonyx.runtime.works import Transaction
 from sardonyx.sim import system
 from sardonyx.sim.rtl import simulator
 

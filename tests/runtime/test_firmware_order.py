@@ -19,7 +19,8 @@ from sardonyx.compiler.ir.transfer import STORE, region
 from sardonyx.hw.arch.system import System
 from sardonyx.picture_job import Wanted
 from sardonyx.runtime.firmware import Firmware, Job, firmware
-from sardonyx.runtime.plan import Transaction, loops_of_transactions
+from sardonyx.runtime.plan import loops_of_transactions
+from sardonyx.runtime.works import Transaction
 from sardonyx.sim import system
 
 ARCH = replace(LEAST, glb=replace(LEAST.glb, queue=False, bank_bytes=16384),

@@ -31,12 +31,12 @@ from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
 from sardonyx.runtime.plan import (
     CONFIG_PARTS,
-    CYCLES_PER_WORD,
     Launch,
     launches,
     loops_of_transactions,
     prepare,
 )
+from sardonyx.runtime.works import CYCLES_PER_WORD
 
 SMALL = presets.get("small")
 
