@@ -6,7 +6,7 @@ import halide as hl
 import numpy as np
 import pytest
 from collect import ran
-from halide_programs import load
+from halide_programs import X, Y, load
 from machines import KERNELS
 from stencil_machine import STENCILS
 from test_static import ARCH, STENCIL_LATENCY, expected, run, start, stencil
@@ -26,6 +26,7 @@ from sardonyx.sim.rtl.machine import Machine
 CHAINED = replace(ARCH, name="chained", columns=6, glb=replace(ARCH.glb, columns_per_tile=2, ring=3, clock_gating=HYBRID))
 LATE = replace(CHAINED, glb=replace(CHAINED.glb, bank_macros=2, read_latency=3, clock_gating="none"))
 TILE = CHAINED.glb.tile_bytes
+PICTURES = replace(STENCILS, name="chained stencils", glb=replace(STENCILS.glb, bank_bytes=1024, ring=4))
 # Length of the chain, words of the load, its first byte and that of the store: from bank to bank, from tile to tile.
 CASES = (1, 80, 0, 512), (2, 400, 600, 0), (3, 700, 2, TILE + 518), (3, 6, 2 * TILE - 2, TILE + 512)
 
@@ -80,7 +81,7 @@ def test_a_store_beyond_a_chain_ends_the_run() -> None:
 
 def test_a_picture_in_tiles_larger_than_a_bank() -> None:
     """A tile of it in a launch, in halves of the chains in turn."""
-    arch = replace(STENCILS, name="chained stencils", glb=replace(STENCILS.glb, bank_bytes=1024, ring=4))
+    arch = PICTURES
     pipeline = load(gaussian.build(hl.ImageParam(hl.UInt(8), 2, "photo")))
     images = {"photo": np.random.default_rng(1).integers(0, 256, (47, 62), dtype=np.uint8)}
     expected = realize(pipeline, images, (45, 60))
@@ -95,6 +96,18 @@ def test_a_picture_in_tiles_larger_than_a_bank() -> None:
         assert run.launches == 6 and run.cycles is not None
         cycles.append(run.cycles)
     assert cycles[1] == cycles[2] and all(704 < each / 6 < 704 + 100 for each in cycles)
+
+
+def test_a_picture_that_is_stored_as_fast_as_it_is_loaded_from_the_same_chain() -> None:
+    """Were they in one bank, the store, which cannot wait, would lose words."""
+    photo, larger = hl.ImageParam(hl.UInt(8), 2, "photo"), hl.Func("larger")
+    larger[X, Y] = photo[X // 2, Y // 2]
+    images = {"photo": np.random.default_rng(2).integers(0, 256, (20, 30), dtype=np.uint8)}
+    compiled = compile_halide(load(larger), PICTURES, (30, 20))
+    assert [(each.column, each.tiles, each.count) for each in compiled.program.transfers] == [(2, 2, 600)] * 2
+    whole = Frames(compiled.walk, images, (60, 40), (30, 20))
+    stored, _ = ran("rtl-full", compiled, whole)
+    np.testing.assert_array_equal(whole.picture(stored), images["photo"].repeat(2, 0).repeat(2, 1))
 
 
 def test_blocks_larger_than_a_bank() -> None:
