@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from machines import KERNELS
+from machines import KERNELS, PART, copier
 
 import sardonyx
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.tiles import cut_one
+from sardonyx.hw.arch.system import System
+from sardonyx.runtime.data.blocks import Blocks
+from sardonyx.runtime.data.lying import Lying, lying
+from sardonyx.runtime.firmware import Job
+from sardonyx.sim import system
+from sardonyx.tensors.coordinates import Coo
+
+# A machine that copies, behind a processor; the loops of a tile are two.
+ARCH = replace(PART, glb=replace(PART.glb, bank_bytes=16384, listed=True),
+               system=System(processor=True, ram_bytes=16384, serial_cycles=4))
 
 
 def dense(*sides: int) -> np.ndarray:
@@ -31,3 +44,28 @@ def test_programs_give_the_words_of_numpy_with_operands_as_they_lie(
         text: str, order: str, formats: Mapping[str, str], tile: Mapping[str, int], operands: Mapping[str, np.ndarray]) -> None:
     report = sardonyx.einsum(text, order=order, formats=formats, tile=tile, arch=KERNELS, engine="rtl-full", **operands).report
     assert " as they lie in operands" in report["words_in"]
+
+
+def tiles_of(operand: np.ndarray, edges: tuple[int, int]) -> Lying:
+    """An operand cut into tiles, each of which has nonzeros, read by columns."""
+    places = np.argwhere(operand)
+    einsum = parse("X(j,i) = A(i,j)", "ji", {"A": "dd10"})
+    coo = Coo.make(operand.shape, places, operand[tuple(places.T)].astype(np.int64))
+    found = lying(cut_one(einsum.operands[0], coo, dict(zip("ij", edges, strict=True))), False)
+    assert found is not None
+    return found
+
+
+@pytest.mark.slow
+def test_a_processor_brings_an_operand_once_and_launches_of_a_run_take_its_sub_tiles_in_any_order() -> None:
+    """It is in one bank with the lists; results of a launch, which are in two banks in turn, have a quarter of both."""
+    found = tiles_of(dense(37, 21), (5, 4))
+    picks = np.random.default_rng(2).integers(0, len(found.firsts) - 1, 500).tolist()
+    took: list[Blocks] = []
+    ran = system.run_jobs([Job("copy", copier(ARCH), [{"a_vals": found.tile(pick)} for pick in picks], {"b_vals": 21})],
+                          [took.append], ARCH, lambda stage: None)
+    assert [each["b_vals"].tolist() for each in took] == [found.tile(pick).words.tolist() for pick in picks]
+    launches = [launch for launch, _ in ran.firmware.launches[0]]
+    assert any(each.joins for each in launches) and sum(each.lying for each in launches) == found.size
+    image = found.image.astype("<u2").tobytes()
+    assert [content for _, content in ran.firmware.content].count(image) == 1
