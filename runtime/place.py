@@ -68,6 +68,11 @@ class Place:
         return self.tile(each) * self.glb.tile_bytes + (self.base(each) if stays else self.start(each))
 
 
+def everywhere(program: Program, glb: Glb) -> Place:
+    """The whole banks, for what stays there for all launches."""
+    return Place(glb, None, lone=lone(program, glb))
+
+
 def lone(program: Program, glb: Glb) -> frozenset[int]:
     """GLB tiles of several banks and one stream."""
     tiles = [each.column // glb.columns_per_tile for each in program.transfers]

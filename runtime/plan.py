@@ -66,7 +66,7 @@ from .data.blocks import Bounded
 from .data.images import images
 from .joined import brought, in_turn, numbered_slots, stored
 from .pieces import reads as read_back
-from .place import Place, lone
+from .place import Place, everywhere, lone
 from .registers import (
     going_on,
     interrupts,
@@ -224,8 +224,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
             for each in program.stores}
     static = program.mode == STATIC
     chained &= chains(program, arch.glb) and not single
-    alone = lone(program, arch.glb)
-    whole = Place(arch.glb, None, lone=alone)
+    alone, whole = lone(program, arch.glb), everywhere(program, arch.glb)
     works, lies = kept(static_work(program, each) if static
                        else elastic_work(program, whole, each,
                                          most | dict(each.bounds()) if chained and isinstance(each, Bounded) else most)

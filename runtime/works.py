@@ -68,12 +68,16 @@ def most_cycles(program: Program, words: Mapping[str, int]) -> int:
     return CYCLES_PER_WORD * sum(1 + words[each.name] for each in loads) ** operands
 
 
+def stays(operand: Lying, each: Transfer, place: Place) -> bool:
+    """Whether an operand lies in the banks of its stream; place: of all launches (`everywhere`)."""
+    return place.glb.listed and operand.fits(place.whole(each), place.glb.load_loops)
+
+
 def _block(transaction: Transaction, each: Transfer, place: Place) -> Reads | LyingBlock:
     """The block of a stream: as words, or of an operand that lies in the global buffer, where that has room for it."""
     found = transaction[each.name]
     if isinstance(found, LyingBlock):
-        stays = place.glb.listed and found.operand.fits(place.whole(each), place.glb.load_loops)
-        return found if stays else found.apart
+        return found if stays(found.operand, each, place) else found.apart
     assert isinstance(found, np.ndarray), "blocks are read as they are"
     return in_order(found)
 

@@ -20,6 +20,8 @@ from .runtime.data.result_blocks import above, gathered, same
 from .runtime.data.rounds import Rounds
 from .runtime.data.sub_tiles import Work
 from .runtime.data.tile import Source
+from .runtime.place import everywhere
+from .runtime.works import stays
 from .sim.engines import Run, differences
 from .sim.expected import expected, expected_together
 from .sim.golden import einsum as golden
@@ -123,7 +125,20 @@ class TensorJob:
                 **({"program": tiling.einsum.text} if tiling.statement else {}),
                 **({"not_cut": f"{uncut}, summed inside a function"} if uncut else {}),
                 **({"by_the_host": f"{tiling.after}, where sub-tiles are added"} if tiling.after else {}),
-                "slack_tiles": self.compiled.slack}
+                **self._copied(), "slack_tiles": self.compiled.slack}
+
+    def _copied(self) -> Mapping[str, object]:
+        """Dense operands that do not lie in the global buffer of a machine where they could, and why."""
+        arch, program = self.compiled.arch, self.compiled.program
+        if not arch.glb.listed:
+            return {}
+        if self._rounds is not None:
+            why = dict.fromkeys(self.work.dense, "for copies of the program")
+        else:
+            rooms, place = {each.name: each for each in program.loads}, everywhere(program, arch.glb)
+            why = {name: found if isinstance(found, str) else "no room" for name, found in self.work.dense.items()
+                   if name in rooms and (isinstance(found, str) or not stays(found, rooms[name], place))}
+        return {"copied": "; ".join(f"{name}: {each}" for name, each in why.items())} if why else {}
 
     def useful(self) -> tuple[str, int]:
         return "operation", golden.operations(self.work.tiling.whole, self.operands)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 
+import bench_lying
 import bench_outside
 import bench_protection
 import bench_regions
@@ -37,8 +38,8 @@ from sardonyx.sim.rtl import simulator
 
 def system(given: Given) -> list[Row | Left]:
     """What is around the array, but for the energy of its global buffer."""
-    return [*reconfiguration(), *following(), *bench_outside.outside(given), *sharing(), bench_regions.beside_reconfiguration(),
-            *bench_protection.protection(given)]
+    return [*reconfiguration(), *following(), *bench_outside.outside(given), *bench_lying.lying(given), *sharing(),
+            bench_regions.beside_reconfiguration(), *bench_protection.protection(given)]
 
 
 def following() -> list[Row]:

@@ -64,18 +64,20 @@ class Work:
 
     def listed(self) -> Iterator[Mapping[str, np.ndarray | LyingBlock]]:
         """The same, of dense operands as they lie."""
-        return self._blocks_of(self._lying)
+        return self._blocks_of({name: each for name, each in self.dense.items() if isinstance(each, Lying)})
 
-    @property
-    def _lying(self) -> Mapping[str, Lying]:
-        """Dense operands as they lie, by the streams of their values."""
-        found = {}
+    @functools.cached_property
+    def dense(self) -> Mapping[str, Lying | str]:
+        """Operands of dense levels, by the streams of their values: as they lie, or why sub-tiles of them are copied."""
+        found: dict[str, Lying | str] = {}
         for at, tiles in enumerate(self.tiling.tiles):
             slot = tiles.access.slot
-            plain = slot not in self.lanes and not self._numbers.keys() & set(tiles.access.indices)
-            operand = lying(tiles, bool((self.tiling.picks[:, at] == ABSENT).any())) if plain else None
-            if operand is not None and operand.gains(len(self)):
-                found[level_name(slot, VALUES)] = operand
+            operand = lying(tiles, bool((self.tiling.picks[:, at] == ABSENT).any()))
+            if operand is None:
+                continue
+            dealt = slot in self.lanes or self._numbers.keys() & set(tiles.access.indices)
+            found[level_name(slot, VALUES)] = ("dealt to lanes" if dealt else operand if operand.gains(len(self)) else
+                                               "more words than its sub-tiles")
         return found
 
     def _blocks_of(self, lies: Mapping[str, Lying]) -> Iterator[Bounded]:

@@ -116,15 +116,22 @@ def test_loads_read_the_words_of_every_sub_tile_and_an_operand_comes_once(arch: 
 
 
 def test_an_operand_without_room_is_copied_sub_tile_by_sub_tile() -> None:
-    for arch, lies in ((LONE, True), (TIGHT, False)):
-        _, found = planned(product(arch, inner=70, columns=40), arch)
-        assert any(each.lying for each in found) == lies
+    for arch, told in ((LONE, None), (TIGHT, "B_vals: no room")):
+        job = product(arch, inner=70, columns=40)
+        assert any(each.lying for each in planned(job, arch)[1]) == (told is None)
+        assert job.facts().get("copied") == told
 
 
 def test_a_machine_without_lists_copies() -> None:
     arch = replace(KERNELS, glb=replace(KERNELS.glb, listed=False))
-    _, found = planned(product(arch), arch)
-    assert not any(each.lying or each.stays for each in found)
+    job = product(arch)
+    assert not any(each.lying or each.stays for each in planned(job, arch)[1]) and "copied" not in job.facts()
+
+
+def test_what_few_sub_tiles_take_is_copied_and_the_report_says_so() -> None:
+    job = product(KERNELS, rows=2, edge=33)
+    assert not any(each.lying for each in planned(job, KERNELS)[1])
+    assert job.facts()["copied"] == "B_vals: more words than its sub-tiles"
 
 
 def test_blocks_that_are_all_alike_are_held_once() -> None:
