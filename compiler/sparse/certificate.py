@@ -121,7 +121,7 @@ def depths(graph: MappedGraph, pass_depth: int) -> list[Wire]:
     merged = {name for name, block in graph.blocks.items()
               if block.primitive == DROPPER.name and block.config.get("form") in ("coordinate", 0)}
     for wire in wires:
-        if wire.source in merged and wire.out == "inner_o" and not _written(graph.blocks[wire.sink]):
+        if wire.source in merged and wire.out == "inner_o" and not _only_written(graph, wires, wire.sink):
             raise _Unknown(f"stops on {wire} are merged, so that how it meets other streams is not known")
     return wires
 
@@ -129,6 +129,13 @@ def depths(graph: MappedGraph, pass_depth: int) -> list[Wire]:
 def _port(block: Block, tile_port: str, flow: Flow) -> str:
     """The stream of a primitive that uses a tile port."""
     return next(port.name for port in PRIMITIVES[block.primitive].ports if (port.tile_port, port.flow) == (tile_port, flow))
+
+
+def _only_written(graph: MappedGraph, wires: list[Wire], sink: str) -> bool:
+    """Whether tokens go from a block into others that only store them, and nowhere else."""
+    if graph.blocks[sink].primitive != PASS_THROUGH.name:
+        return _written(graph.blocks[sink])
+    return all(_only_written(graph, wires, wire.sink) for wire in wires if wire.source == sink)
 
 
 def _written(block: Block) -> bool:

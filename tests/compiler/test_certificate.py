@@ -10,10 +10,12 @@ from statements import DENSE, agreeing, random_operands
 from sardonyx.compiler.ir.mapped import LOAD, VALUES, Block, MappedGraph, Net, Pin, level_name
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, program_names
+from sardonyx.compiler.sparse.balance import balance
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.certificate import HELD, uncertified
 from sardonyx.compiler.sparse.fuse import fuse
 from sardonyx.compiler.sparse.lower import lower, lower_fused
+from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import PRIMITIVES, Flow
 from sardonyx.hw.arch.token import DONE, stop
@@ -21,6 +23,7 @@ from sardonyx.sim.model.tokens import fabric
 from sardonyx.sim.model.tokens.network import DeadlockError, Network
 from sardonyx.tensors.fibertree import build
 
+ONYX = presets.get("onyx")
 # On an edge of the model there is a token that its source shows, too.
 CAPACITY = HELD + 1
 
@@ -28,6 +31,12 @@ CAPACITY = HELD + 1
 @pytest.mark.parametrize("name", kernel_names())
 def test_kernels_have_a_certificate_without_tiles_that_hold_tokens(name):
     assert uncertified(map_graph(lower(load_kernel(name).einsum())), 0) == ()
+
+
+@pytest.mark.parametrize("name", kernel_names())
+def test_kernels_have_a_certificate_with_tiles_that_hold_tokens(name: str) -> None:
+    balanced = balance(map_graph(lower(load_kernel(name).einsum())), ONYX)
+    assert uncertified(balanced, ONYX.pe.pass_depth) == ()
 
 
 @pytest.mark.parametrize("name", program_names())
