@@ -42,8 +42,9 @@ from . import host
 from .commands import Command, Start, Wait, WriteRegister
 from .data import images
 from .device import Device
-from .plan import prepare, streaming
+from .plan import prepare
 from .registers import interrupts
+from .streamed import Streamed, streaming
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ def restores(program: Program, arch: Arch, at: int = 0) -> Iterator[Command]:
     for each in places(program, arch, at):
         tiles[each.glb_tile].append(each)
     if tiles:
-        there = {tile: (some[0].first, sum(each.pairs for each in some), ()) for tile, some in tiles.items()}
+        there = {tile: Streamed(some[0].first, sum(each.pairs for each in some)) for tile, some in tiles.items()}
         yield from streaming(there, arch)
 
 

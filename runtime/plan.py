@@ -50,7 +50,7 @@ from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import held_words, placed
 from ..hw.arch.cgra import Arch
 from ..hw.arch.errors import UserError
-from ..hw.arch.glb import LINE_BYTES, Glb
+from ..hw.arch.glb import Glb
 from ..hw.arch.mask import Mask
 from ..hw.arch.soc import glb_registers, named
 from .batches import (
@@ -61,7 +61,7 @@ from .batches import (
     chains,
     pairs,
 )
-from .commands import Command, Configure, Start, Wait, WriteMemory, WriteRegister
+from .commands import Command, Configure, WriteMemory, WriteRegister
 from .data.blocks import Bounded
 from .data.images import images
 from .joined import brought, in_turn, numbered_slots, stored
@@ -69,20 +69,14 @@ from .pieces import reads as read_back
 from .place import Place, everywhere, lone
 from .registers import (
     going_on,
-    interrupts,
     launch_ended,
     load_registers,
     run_ended,
     started,
     store_registers,
 )
+from .streamed import streamed
 from .works import Transaction, elastic_work, kept, static_work
-
-# Cycles that a configuration may take besides those of its words and of a column's channel.
-CONFIG_CYCLES = 100
-# One of so many parts of a GLB tile, the last one, has the words of its configuration DMA, where they have room there: the
-# first words of a program, which begin in front, come meanwhile (`job`).
-CONFIG_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,37 +172,6 @@ def _chains(program: Program, arch: Arch) -> Iterator[Command]:
         first, *others = (each.column // arch.glb.columns_per_tile + tile for tile in range(each.tiles))
         found |= {first: control.word(hops=each.tiles - 1), **dict.fromkeys(others, control.word(connected=1))}
     yield from (WriteRegister("ring_control", word, tile) for tile, word in found.items())
-
-
-def streamed(given: Mapping[int, np.ndarray], arch: Arch) -> Iterator[Command]:
-    """A round of configuration words (`images`) into memory, from where the configuration DMAs stream them."""
-    found: dict[int, tuple[int, int, Sequence[Command]]] = {}
-    for tile, lines in given.items():
-        start = config_start(len(lines), arch.glb)
-        found[tile] = start, len(lines), [WriteMemory(tile * arch.glb.tile_bytes + start, lines.view("<u2"))]
-    return streaming(found, arch)
-
-
-def config_start(words: int, glb: Glb) -> int:
-    """The byte of a GLB tile from which on its configuration DMA has so many words of 64 bits."""
-    room = glb.tile_bytes // CONFIG_PARTS // LINE_BYTES * LINE_BYTES
-    return glb.program_bytes - room if LINE_BYTES * words <= room else 0
-
-
-def streaming(given: Mapping[int, tuple[int, int, Sequence[Command]]], arch: Arch) -> Iterator[Command]:
-    """A round of configuration words: of each GLB tile its first byte that has some, how many, and the commands that bring them
-    there."""
-    control = named(glb_registers(arch.glb))["config_control"]
-    # Registers one behind the other: a host that goes on before they are answered waits for all of them at once.
-    yield from chain.from_iterable(brings for _, _, brings in given.values())
-    for tile in range(arch.glb_tiles):
-        yield WriteRegister("config_control", control.word(enable=int(tile in given)), tile)
-    for tile, (start, count, _) in given.items():
-        yield WriteRegister("config_start", start, tile)
-        yield WriteRegister("config_words", count, tile)
-    yield from interrupts()
-    yield Start(configure=True)
-    yield Wait(max(count for _, count, _ in given.values()) + arch.rows + CONFIG_CYCLES, configure=True)
 
 
 def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],

@@ -30,9 +30,9 @@ from sardonyx.runtime import host
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.host import execute
 from sardonyx.runtime.plan import launches, loops_of_transactions, prepare
-from sardonyx.runtime.plan import streamed as stream
 from sardonyx.runtime.region import Region
 from sardonyx.runtime.scheduler import Scheduler
+from sardonyx.runtime.streamed import streamed as stream
 from sardonyx.sim.rtl import simulator
 
 

@@ -1,4 +1,4 @@
-"""Fused statements against the same ones in turn, in the generated Verilog of `onyx`.
+"""Fused statements against the same ones in turn, in the generated Verilog of `onyx` with `glb.packed`.
 
 In turn, each statement is a program and a launch of its own, on one machine: the host configures the array, writes operands,
 reads the result, cuts it into sub-tiles again and writes them. Edges are chosen for each program. Either way a machine begins
@@ -39,8 +39,8 @@ from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
 # Matrices by extent and nonzeros, and to how many lanes or parts their rows are dealt when fused: those of the fewest of all
-# cycles, as each takes some 300 to be configured; 7 is as many as there are load streams for. In turn there is one copy.
-ITERATED = ((30, 180, 2), (64, 400, 3), (128, 900, 4), (256, 2000, 7), (512, 4000, 7), (1000, 6500, 7))
+# cycles, as each takes some 90 to be configured; 7 is as many as there are load streams for. In turn there is one copy.
+ITERATED = ((30, 180, 3), (64, 400, 4), (128, 900, 6), (256, 2000, 7), (512, 4000, 7), (1000, 6500, 7))
 # Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
 SWEEPS = ((10, 1.0, (0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
 

@@ -251,7 +251,8 @@ UNSEEN = ("name", "timing", "feed_through", "operand_isolation", "config_readbac
           "column_stall", "counter_bits", "system", AVOID)
 UNSEEN_IN = {"pe": ("multiplier_tree",), "mem": ("multiplier_tree",), "glb": ("clock_gating", "clock_gates")}
 # Values with which a feature is not there: such a machine is the one of before there was the field.
-UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1, "numbered": False, "listed": False, "kept_bytes": 0},
+UNSEEN_AS: Mapping[str, Mapping[str, Any]] = {"glb": {"ring": 1, "numbered": False, "listed": False, "kept_bytes": 0,
+                                                      "packed": False},
                                               "mem": {"locate": False, "early": False},
                                               "pe": {"reduce_max": False}}
 # Fields of which the configuration maps say all.

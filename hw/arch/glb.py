@@ -37,6 +37,8 @@ class Glb:
                              a stream of a chain has what is in front of that in one of its tiles.
     configuration_dma : bool Every tile streams configuration words out of its banks down its columns; else the host writes each
                              one over two registers of the controller.
+    packed : bool            A configuration DMA reads packed words (`packed.py`), too, which are a third of the bytes: a bit in
+                             its registers says so.
     load_loops, store_loops  Loop levels of the address generators, each 1..27; `Arch` says how many fit together.
     queue : bool             A load or store DMA repeats what its registers say, and goes on with what they say next, without an
                              idle cycle and without a start; else each run takes a start of the machine.
@@ -64,6 +66,7 @@ class Glb:
     read_latency: Annotated[int, Whole(1, 3)] = 1
     kept_bytes: Annotated[int, Whole(0, 1 << 24)] = 0
     configuration_dma: bool = True
+    packed: bool = False
     load_loops: Annotated[int, Whole(1, 27)] = 8
     store_loops: Annotated[int, Whole(1, 27)] = 7
     queue: bool = False
@@ -80,6 +83,9 @@ class Glb:
         if self.bank_bytes < 2 * LINE_BYTES * self.bank_macros:
             yield Misfit("bank_macros", f"are {self.bank_macros} in a bank of {self.bank_bytes} bytes, less than "
                                         f"{2 * LINE_BYTES} bytes each", "give fewer bank_macros or more bank_bytes")
+        if self.packed and not self.configuration_dma:
+            yield Misfit("packed", "is true, but without configuration_dma nothing reads packed words",
+                         "give false, or configuration_dma")
         if self.kept_bytes:
             yield from self._kept_misfits()
 
@@ -96,7 +102,7 @@ class Glb:
     def without_effect(self) -> tuple[str, ...]:
         """The fields that decide nothing: of what there is not."""
         gates = ("clock_gating", "clock_gates") if self.clock_gating == NONE else ()
-        return gates if self.kept_bytes else (*gates, "kept_bytes")
+        return *gates, *(name for name in ("packed", "kept_bytes") if not getattr(self, name))
 
     def gates(self, kind: str) -> bool:
         """Whether parts are gated that are so statically, or dynamically."""

@@ -214,11 +214,16 @@ def glb_registers(glb: Glb) -> tuple[Register, ...]:
                         "configuration words that write them again. They are config_words from address config_save on. With "
                         "`astray`, reads were not answered, and as many of the last words are not there"),
     ] if glb.kept_bytes else []
+    packed: list[RegisterField] = [
+        ("packed", 3, 1, "with enable: the words are packed, bytes from the lowest one on: {row step[7:4], mask[3:0]} and the "
+                         "bytes of data in mask, or {0, code}, for the next registers or places"),
+    ] if glb.packed else []
     save: list[Row] = [("config_save", RW, "address {x[31:24], y[23:16], register[15:0]} of the first word that is saved; x "
                                            "counts from the tile's first column")] if glb.kept_bytes else []
     configuration: list[Row] = [
         ("config_control", RW, "configuration words, from memory down the tile's columns",
-         (enable, ("chained", 1, 1, "take the words that the tile to the west passes on, in place of its own"), *saves)),
+         (enable, ("chained", 1, 1, "take the words that the tile to the west passes on, in place of its own"), *saves,
+          *packed)),
         ("config_start", RW, "byte address in the tile of the first word, a multiple of 8"),
         ("config_words", RW, "words of 64 bits: {x[63:56], y[55:48], register[47:32], data[31:0]}; x counts columns from the "
                              f"tile's first one on, y {EVERY_ROW:#x} means all rows but that of IO tiles"),

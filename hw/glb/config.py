@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arch.config import WORD_BITS
 from ..arch.glb import Glb
 from ..arch.soc import EXTENT_BITS
-from ..configuration import ADDRESS_BITS
+from .config_word import CONFIG_WORD
 
-# A word as it is in memory, the line of a bank; `column` counts from the tile that sees the word.
-CONFIG_WORD = data.StructLayout({"data": WORD_BITS, "address": ADDRESS_BITS, "column": 8})
 # A word on its way from tile to tile.
 LINK = {"valid": Out(1), "word": Out(CONFIG_WORD)}
 
@@ -42,17 +42,18 @@ class ConfigDma(wiring.Component):
         super().__init__({
             "first": In(self.line_bits), "count": In(EXTENT_BITS), "start": In(1), "stop": In(1), "busy": Out(1),
             "read": Out(1), "line": Out(self.line_bits), "grant": In(1), "word": In(64), "o_valid": Out(1),
-            "o": Out(CONFIG_WORD)})
+            "o": Out(CONFIG_WORD), **self.more})
 
     module_name = "config_dma"
+    more: ClassVar[Mapping[str, wiring.Member]] = {}
+    """What has more members has these."""
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         left = Signal(EXTENT_BITS)
         under_way = Signal(self.glb.read_latency)   # bit 0: asked for in the cycle before
         asks = Signal()
-        m.d.comb += [self.read.eq(left != 0), asks.eq(self.read & self.grant), self.busy.eq(self.read | under_way.any()),
-                     self.o_valid.eq(under_way[-1]), self.o.eq(Mux(under_way[-1], self.word, 0))]
+        self.give(m, left, under_way, asks)
         with m.If(asks):
             m.d.sync += [left.eq(left - 1), self.line.eq(self.line + 1)]
         m.d.sync += under_way.eq(Mux(self.stop | self.start, 0, under_way << 1 | asks))
@@ -61,6 +62,11 @@ class ConfigDma(wiring.Component):
         with m.If(self.start):
             m.d.sync += [left.eq(self.count), self.line.eq(self.first)]
         return m
+
+    def give(self, m: Module, left: Signal, under_way: Signal, asks: Signal) -> None:
+        """When it reads, and what leaves of the words that come; left: to be asked for."""
+        m.d.comb += [self.read.eq(left != 0), asks.eq(self.read & self.grant), self.busy.eq(self.read | under_way.any()),
+                     self.o_valid.eq(under_way[-1]), self.o.eq(Mux(under_way[-1], self.word, 0))]
 
 
 class ConfigSwitch(wiring.Component):

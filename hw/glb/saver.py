@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch.glb import Glb
 from ..arch.soc import EXTENT_BITS, SAVE_PATIENCE
-from .config import CONFIG_WORD
+from .config_word import CONFIG_WORD
 
 
 class Saver(wiring.Component):

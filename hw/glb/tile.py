@@ -20,6 +20,7 @@ from ..interconnect.boxes import Members
 from .banks import Asked, own_banks, share
 from .config import LINK, ConfigDma, ConfigSwitch
 from .load import LoadDma
+from .packed_dma import config_dma
 from .ring import RingSwitch, ring_link
 from .saver import Saver
 from .store import StoreDma
@@ -247,9 +248,10 @@ class GlbTile(wiring.Component):
                              saver.address.eq(values["config_save"] << 32), saver.start.eq(self.configure & saves_on),
                              saver.stop.eq(self.config_stop)]
                 m.d.comb += [] if saver_clock is None else saver_clock.on.eq(saves_on | saver.busy | saver.flies | saver.other)
-            m.submodules.config = config = macro(ConfigDma(self.glb), clock=(config_clock := clock("config", STATIC)))
+            m.submodules.config = config = macro(config_dma(self.glb), clock=(config_clock := clock("config", STATIC)))
             m.d.comb += [config.first.eq(values["config_start"][3:]), config.count.eq(values["config_words"]),
                          config.start.eq(self.configure & config_on), config.stop.eq(self.config_stop)]
+            m.d.comb += config.unpacks.eq(field("config_control", "packed")) if self.glb.packed else []
             m.d.comb += [] if config_clock is None else config_clock.on.eq(needed(config_on, config))
             self._switch(m, config, saver, chained, clock("switch", DYNAMIC))
         bank_clocks = [clock(f"bank{number}", DYNAMIC) for number in range(self.glb.banks)]

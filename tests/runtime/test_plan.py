@@ -30,12 +30,12 @@ from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.data.images import images
 from sardonyx.runtime.data.load_loops import Reads, in_order
 from sardonyx.runtime.plan import (
-    CONFIG_PARTS,
     Launch,
     launches,
     loops_of_transactions,
     prepare,
 )
+from sardonyx.runtime.streamed import CONFIG_PARTS
 from sardonyx.runtime.works import CYCLES_PER_WORD
 
 SMALL = presets.get("small")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator, SimulatorContext
@@ -15,13 +16,15 @@ from hypothesis import strategies as st
 from sardonyx.hw.arch.glb import CLOCK_GATING, Glb
 from sardonyx.hw.arch.soc import glb_registers
 from sardonyx.hw.glb.tile import GlbTile
+from sardonyx.runtime.data.packed import packed
 
 GLB = Glb(columns_per_tile=2, banks=2, bank_bytes=256, load_loops=2, store_loops=1)
-GLBS = [GLB, replace(GLB, read_latency=2, bank_macros=2, queue=True), replace(GLB, read_latency=3, bank_macros=2)]
+PACKS = [replace(GLB, packed=True), replace(GLB, packed=True, read_latency=3, bank_macros=2)]
+GLBS = [GLB, replace(GLB, read_latency=2, bank_macros=2, queue=True), PACKS[1]]
 INDEX = {register.name: number for number, register in enumerate(glb_registers(GLB))}
 LINES = GLB.tile_bytes // 8
 TILES = 3
-ENABLE, CHAINED = 1, 2
+ENABLE, CHAINED, PACKED = 1, 2, 8
 Word = tuple[int, int, int]
 """Column, address, data."""
 
@@ -182,6 +185,37 @@ def test_a_tile_configures_the_columns_of_those_that_are_chained_to_it_a_cycle_l
         for number, (column, address, data) in enumerate(image):
             tile = column // 2
             assert chain.seen[begin + 1 + glb.read_latency + number + tile, tile, column % 2] == (address, data)
+
+    Chain(replace(glb, clock_gating=gating), drive)
+
+
+@settings(max_examples=12, deadline=None)
+@given(glb=st.sampled_from(PACKS), image=words(5), plain=words(1), gating=st.sampled_from(CLOCK_GATING), data=st.data())
+def test_packed_words_are_written_as_the_others_are_by_tiles_whose_register_says_so(
+        glb: Glb, image: "list[Word]", plain: "list[Word]", gating: str, data: st.DataObject) -> None:
+    """Those of chained tiles, too; a load may take the bank meanwhile, and then come words that are not packed."""
+    raw = packed(np.array([column << 56 | address << 32 | word for column, address, word in image], "<u8")).tolist()
+    loads = data.draw(st.booleans())
+
+    async def drive(chain: Chain) -> None:
+        await chain.fill(0, 3, [(line >> 56, line >> 32 & 0xFF_FFFF, line & 0xFFFF_FFFF) for line in raw])
+        await chain.registers(0, config_control=ENABLE | PACKED, config_start=24, config_words=len(raw),
+                              load_control=int(loads), load_extent0=15, load_stride0=8)
+        await chain.registers(1, config_control=CHAINED)
+        await chain.registers(2, config_control=CHAINED)
+        chain.sim.set(chain.tiles[0].g2f0.ready, 1)
+        chain.sim.set(chain.tiles[0].start, 1)
+        await chain.command("configure")
+        chain.sim.set(chain.tiles[0].start, 0)
+        took = await chain.finish()
+        assert chain.columns() == expected([image]) and not chain.astray
+        assert took <= 8 * len(raw) + 16 * loads + 12
+        chain.seen.clear()
+        await chain.fill(0, 0, plain)
+        await chain.registers(0, config_control=ENABLE, config_start=0, config_words=len(plain), load_control=0)
+        await chain.command("configure")
+        await chain.finish()
+        assert chain.columns() == expected([plain])
 
     Chain(replace(glb, clock_gating=gating), drive)
 
