@@ -7,8 +7,8 @@ PEs, but not at the same time where each takes work on its own. A pair would com
 work, and both wait for each other for ever.
 
 Input:   an `Elastic`, ports that take fibers along an index of time which another operand finds, or such fibers as it finds.
-Output:  for each port the one whose pairs have these coordinates.
-Errors:  UserError where two operands together find them, as no stream has those that are left.
+Output:  for each port the one whose pairs have these coordinates, or two, of which they are those that both or either have.
+Errors:  UserError where two operands find them and rows take each other's work.
 Source:  Stellar III-E, Listing 5 (gather).
 """
 
@@ -23,16 +23,16 @@ from ...hw.arch.errors import UserError
 Sources = Mapping[tuple[str, str], tuple[str, str]]
 
 
-def asked(array: Elastic, ports: Sequence[Border]) -> tuple[str, ...]:
-    """For each port of an operand the one by whose coordinates its elements are gathered."""
+def asked(array: Elastic, ports: Sequence[Border]) -> list[tuple[str, ...]]:
+    """For each port of an operand the one by whose coordinates its elements are gathered, or the two that find them."""
     name, where = ports[0].tensor, f"buffers: {ports[0].tensor}"
     found = next(each for each in array.found if each.index == array.time)
-    if len(found.reads) > 1:
+    if len(found.reads) > 1 and any(isinstance(unit.kind, Balance) for unit in array.units):
         both = " and ".join(tensor for tensor, _ in found.reads)
-        raise UserError(f"which {array.time} of {name} a port takes is found by {both} together", where,
-                        "leave the buffer out: no stream has the coordinates that are left")
-    givers = {name: entries[0] for entries in _entries(array) for name in entries}
-    return tuple(givers[port.name] for port in ports)
+        raise UserError(f"which {array.time} of {name} a port takes is found by {both} together, and work moves", where,
+                        "leave out the balance or the buffer: pairs of both would have to wait for what is gathered")
+    givers = {name: entries[:len(found.reads)] for entries in _entries(array) for name in entries}
+    return [givers[port.name] for port in ports]
 
 
 def chosen(array: Elastic, ports: Sequence[Border], index: str) -> tuple[str, ...]:
@@ -43,13 +43,13 @@ def chosen(array: Elastic, ports: Sequence[Border], index: str) -> tuple[str, ..
 
 
 def _entries(array: Elastic) -> Iterator[tuple[str, ...]]:
-    """For each PE the ports by which its operands enter, that of the fiber with its coordinates first; "" for none."""
+    """For each PE the ports by which its operands enter, those of the fibers with its coordinates first; "" for none."""
     balances = {unit.name for unit in array.units if isinstance(unit.kind, Balance)}
     sources = {link.sink: link.source for link in array.links}
     for unit in array.units:
         for side in "fm" if balances else "f":
             if isinstance(unit.kind, Worker):
-                names = dict.fromkeys((unit.kind.carriers[0], *(each.name for each in unit.kind.operands)))
+                names = dict.fromkeys((*unit.kind.carriers, *(each.name for each in unit.kind.operands)))
                 yield tuple(_port(sources, balances, (unit.name, name), side) for name in names)
 
 

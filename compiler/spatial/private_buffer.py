@@ -58,7 +58,7 @@ class _Maker:
     def made(self) -> Fed:
         taken = self._taken
         axis, places, banks_said = banks.tried(self._stored, taken)
-        made, sinks, asks, said = [], [], [], list[tuple[Verdict, ...]]()
+        made, sinks, asks, others, said = [], [], [], [], list[tuple[Verdict, ...]]()
         begins = sorted(set(taken.begins)) or [0]
         for begin, end in pairwise([*begins, self._shape[-1]]):
             for nth in range(self._buffer.banks):
@@ -69,8 +69,9 @@ class _Maker:
                 said.append(verdicts)
                 sinks.append(tuple(taken.sinks[sink] for sink in mine))
                 asks.append(tuple(taken.asks[sink] for sink in mine if taken.asks))
+                others.append(tuple(taken.others[sink] for sink in mine if taken.others))
         buffer = PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(made), tuple(sinks), tuple(begins),
-                               tuple(asks) if taken.asks else ())
+                               tuple(asks) if taken.asks else (), tuple(others) if taken.others else (), taken.either)
         return Fed(buffer, (constant_coordinates.tried(self._stored, taken),
                             edge_to_edge.tried(self._tensor.name, self._array), banks_said, *of_banks(said)))
 

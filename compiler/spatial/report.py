@@ -133,11 +133,18 @@ def buffered(buffers: Sequence[Fed | Written]) -> list[str]:
         order = f"in its order{loops} by FIFOs" if depth == 2 else f"one after the other, by skew buffers of {depth} pairs"
         if buffer.asks:
             takes = f"{ports} port{'s gather' if ports > 1 else ' gathers'} {'fibers' if bank.whole else 'elements'}"
-            order = f"by the coordinates of {', '.join(dict.fromkeys(name for names in buffer.asks for name in names))}"
+            order = f"by the coordinates of {_ports(buffer.asks)}"
+            if buffer.others:
+                order = f"by the coordinates that {'either' if buffer.either else 'both'} of {_ports(buffer.asks)} and " \
+                        f"{_ports(buffer.others)} {'has' if buffer.either else 'have'}"
         size = f"{banks} of {bank.words:,} words, twice"
         lines.append(f"{buffer.tensor} from a private buffer ({kinds}), {size}: {takes} {order}")
         lines += [f"  {verdict}" for verdict in each.verdicts]
     return lines
+
+
+def _ports(banks: Sequence[Sequence[str]]) -> str:
+    return ", ".join(dict.fromkeys(name for names in banks for name in names))
 
 
 def explained(unrolled: Unrolled, transform: Transform, spatial: Spatial, pruned: Pruned, elastic: Elastic | None,

@@ -30,7 +30,8 @@ class Taken:
     dealt: the elements of a fiber go to so many sinks from there on.  begins: of each sink the coordinate from which it takes
     its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads have
     then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.  whole: for each word of
-    the ports that find them whole fibers are gathered.
+    the ports that find them whole fibers are gathered.  others: the other one, where two ports find coordinates together, those
+    that both have, or either.
     """
 
     form: str
@@ -42,6 +43,8 @@ class Taken:
     asks: tuple[str, ...] = ()
     inside: int = 0
     whole: bool = False
+    others: tuple[str, ...] = ()
+    either: bool = False
 
 
 def taken(stored: Stored, array: Spatial | Elastic) -> Taken:
@@ -104,7 +107,9 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
                                  "skipped", "leave the buffer out")
         places = [stored.at([max(at, 0) for _, at in port.at[:dimensions]]) for port in ports]
         inside = dimensions - 1 - stored.buffer.order.index(indices.index(array.time))
-        return Taken(FIBER, True, sinks, tuple(enumerate(places)), asks=asked(array, ports), inside=inside)
+        givers, *others = zip(*asked(array, ports), strict=True)
+        return Taken(FIBER, True, sinks, tuple(enumerate(places)), asks=givers, inside=inside,
+                     others=others[0] if others else (), either=not found[array.time].needs_all and bool(others))
     if indices[last] != array.time:
         raise stored.mistake(f"fibers go along {array.time}, which is not the last level",
                              f"put dimension {indices.index(array.time)} last in its order")

@@ -248,6 +248,8 @@ class PrivateBuffer:
     begins : tuple       Where fibers are parted: as many groups of banks follow each other, each for the coordinates from one
                          of these to the next.
     asks : tuple         Of one that gathers, for each bank and each of its sinks: the port whose pairs have the coordinates.
+    others : tuple       Of one whose coordinates two operands find together, in the same way the port of the other one.
+    either : bool        Those that either has are left; else those that both have.
     """
 
     tensor: Annotated[str, Identifier()]
@@ -257,6 +259,8 @@ class PrivateBuffer:
     sinks: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)]
     begins: Annotated[tuple[int, ...], Tuple((Whole(0, 1 << DATA_BITS),), True)] = (0,)
     asks: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)] = ()
+    others: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)] = ()
+    either: bool = False
 
     def __post_init__(self) -> None:
         check(self, "private buffer", self._misfits)
@@ -266,6 +270,10 @@ class PrivateBuffer:
             yield Misfit("sinks", "does not have as many ports for each bank as it feeds", "name each port")
         if [len(bank.bases) for bank in self.banks] != [len(names) for names in self.asks or ((),) * len(self.banks)]:
             yield Misfit("asks", "does not have a port for each sink of a bank that gathers", "name each, or none")
+        if self.others and [len(names) for names in self.others] != [len(names) for names in self.asks]:
+            yield Misfit("others", "does not have a port for each that asks", "name each, or none")
+        if self.either and not self.others:
+            yield Misfit("either", "but no two ports find what is asked for", "leave it out")
         if self.begins[:1] != (0,) or list(self.begins) != sorted(set(self.begins)) or len(self.banks) % len(self.begins):
             yield Misfit("begins", "does not rise from 0, or banks are no groups of as many", "give where each group begins")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...hw.arch.dma import WORD_BITS
@@ -27,6 +28,9 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
                    for name in bank.streams}
         sinks: list[list[Pair]] = [[] for _ in names]
         asked = [iter((known or {})[port]) for port in buffer.asks[nth]] if bank.bases else []
+        if buffer.others:
+            others = (iter((known or {})[port]) for port in buffer.others[nth])
+            asked = [_met(x, y, buffer.either) for x, y in zip(asked, others, strict=True)]
         for operation in range(operations):
             if operation % bank.operations == 0:
                 stored = {COMPRESSED: ("segments", "coordinates"), BITVECTOR: ("bits",),
@@ -80,6 +84,16 @@ def _gathered(bank: Bank, elements: Mapping[int, int], base: int, pairs: Iterato
         assert crd < bank.asked.extent, "a coordinate is beyond the last"
         yield crd, wrapped(elements.get(base + crd * bank.asked.stride, 0), bank.bits)
     yield END
+
+
+def _met(x: Iterator[Pair], y: Iterator[Pair], either: bool) -> Iterator[Pair]:
+    """Fibers of the coordinates that both of two have, or either."""
+    while (head := next(x, None)) is not None:
+        fibers: tuple[list[int], list[int]] = [], []
+        for pairs, fiber in zip((itertools.chain([head], x), y), fibers):
+            fiber += [crd for crd, _ in itertools.takewhile(lambda pair: not is_control(pair[0]), pairs)]
+        yield from ((crd, 0) for crd in sorted(set(fibers[0]) | set(fibers[1]) if either else set(fibers[0]) & set(fibers[1])))
+        yield END
 
 
 def _fiber(bank: Bank, arrays: Mapping[str, Sequence[int]], base: int, crd: int) -> list[Pair]:

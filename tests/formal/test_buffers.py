@@ -34,6 +34,7 @@ from sardonyx.hw.spatial.buffer.fiber_collector import FiberCollector
 from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
 from sardonyx.hw.spatial.buffer.list_writer import ListWriter
 from sardonyx.hw.spatial.buffer.matcher import Matcher
+from sardonyx.hw.spatial.buffer.meeting import Meeting
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD, PrivateBank
 from sardonyx.hw.spatial.buffer.result_buffer import ResultBuffer
 from sardonyx.hw.spatial.buffer.row_bank import RowBank
@@ -256,6 +257,7 @@ def feeders() -> Side:
                  "segments": Between(FixedDrain(16, True)), "level": Between(LevelFeeder(COMPRESSED, 3)),
                  "bits": Between(LevelFeeder(BITVECTOR, 2)), "links": Between(CountedFeeder(False, True)),
                  "lists": Between(LevelFeeder(LINKED, 3, 2)), "matched": Matched(),
+                 "meeting": Between(Meeting(False)), "either": Between(Meeting(True)),
                  "answered": Together(Answered(1, (1, 2), 3), {"waits": 3})})
 
 

@@ -26,6 +26,7 @@ from ..array.spatial_array import streams as array_streams
 from .answered import Answered
 from .associative_bank import AssociativeBank
 from .gather_bank import GatherBank
+from .meeting import Meeting
 from .private_buffer import PrivateBank
 from .row_bank import RowBank
 from .wide_bank import WideBank
@@ -92,7 +93,8 @@ class BufferedArray(Component):
         faults: list[Value] = []
         lengths: list[Any] = []
         # By whose coordinates elements are gathered, and the streams of those that gather.
-        asking: dict[str, list[Any]] = {name: [] for buffer in self.buffers for names in buffer.asks for name in names}
+        asking: dict[str, list[Any]] = {name: [] for buffer in self.buffers for names in (*buffer.asks, *buffer.others)
+                                        for name in names}
         givers: dict[str, Any] = {name: getattr(self, name) for name in asking if name in self._kept}
         # Where rows take each other's work, a pair comes with what was gathered for it: banks, and what takes their elements.
         balanced = isinstance(inner, Elastic) and any(isinstance(unit.kind, Balance) for unit in inner.units)
@@ -118,7 +120,13 @@ class BufferedArray(Component):
                     else:
                         lead(m, getattr(part, f"o{at}"), getattr(inside, sink))
                 for at, port in enumerate(buffer.asks[n] if buffer.asks else ()):
-                    asking[port].append(getattr(part, f"ask{at}"))
+                    ask = getattr(part, f"ask{at}")
+                    if buffer.others:
+                        m.submodules[f"{sinks[at]}_meeting"] = meeting = macro(Meeting(buffer.either))
+                        lead(m, meeting.o, ask)
+                        asking[buffer.others[n][at]].append(meeting.y)
+                        ask = meeting.x
+                    asking[port].append(ask)
         for result in self.results:
             m.submodules[f"buffer_{result.tensor.name}"] = part = macro(WrittenResult(result))
             faults.append(part.overflow)

@@ -196,12 +196,3 @@ def test_what_is_not_gathered_is_refused_with_a_remedy(changed: "dict[str, objec
     with pytest.raises(UserError) as refused:
         sp.Design(PRODUCT, OUTPUT, {"i": 3, "j": 2, "k": 16}, sparsity=[ROWS_OF_A], **changed).hardware()  # type: ignore[arg-type]
     assert refused.value.where == "buffers: B" and f"{refused.value.what}; {refused.value.fix}" == said
-
-
-def test_coordinates_that_two_operands_find_together_are_not_gathered() -> None:
-    (D,) = sp.inputs("D", dtype="int8")
-    array = sp.Design(sp.functionality("x(i) = A(i,k) * D(i,k) * B(i,k)", dtype="int8"), sp.Transform([[1, 0], [0, 1]]),
-                      {"i": 3, "k": 8}, sparsity=[ROWS_OF_A, sp.skip(k, where=D(i, k) == 0)],
-                      buffers={"B": sp.Buffer("dense", "dense", words=32)})
-    with pytest.raises(UserError, match="which k of B a port takes is found by A and D together"):
-        array.hardware()
