@@ -59,6 +59,32 @@ class Asking(Harness):
             reachable(m, f"a burst of {name} is taken after it waited", waits & offer.ready & (offer.payload.beats != 0))
 
 
+class Promising(Harness):
+    """A port with any requests, before a bus that answers as it likes what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__({"going": ("port.going", 1), "stores": ("port.stores", 1)})
+
+    def build(self, m: Module) -> None:
+        probe: Any = self
+        m.submodules.port = part = macro(Port(DMA))
+        for path, member, value in part.signature.flatten(part):
+            if member.flow is In and path[0] not in ("came", "answered"):
+                m.d.comb += Value.cast(value).eq(free(m, len(Value.cast(value)), "_".join(map(str, path))))
+        asked = Signal(4)       # words that have not come
+        given = Signal(4)       # bursts that are not answered
+        m.d.comb += [part.came.eq(free(m, 1, "came") & (asked != 0)), part.answered.eq(free(m, 1, "answered") & (given != 0))]
+        m.d.sync += [asked.eq(asked - part.came + Mux(part.read.valid & part.read.ready, part.read.payload.beats + 1, 0)),
+                     given.eq(given - part.answered + (part.write.valid & part.write.ready))]
+        always(m, "no request is taken while one is under way", ~(part.request.valid & part.request.ready) | ~probe.going)
+        always(m, "elements come of a request that loads", ~part.load.valid | (probe.going & ~probe.stores))
+        always(m, "elements are taken of a request that stores", ~part.store.ready | (probe.going & probe.stores))
+        always(m, "a request that is under way ends", ~part.ended | probe.going)
+        always(m, "it ends when its last element was taken", ~part.ended | ~(part.load.valid & ~part.load.ready))
+        keeps_contract(m, "load", part.load)
+        reachable(m, "a request that loads ends", part.ended & ~probe.stores & part.load.valid & part.load.ready)
+
+
 class Between(Harness):
     """What elements pass through, between streams that keep the contract themselves.
 
@@ -98,6 +124,11 @@ def test_elements_and_words_of_them_keep_the_contract(tmp_path: Path) -> None:
                        "gather": Between(Gather(), ("run", "word"), "o", ("size",)),
                        "scatter": Between(Scatter(), ("run", "i"), "word", ("size",)),
                        "feeder": Between(Feeder(3), ("i",), "o", ("narrow",))}), tmp_path) == Verdict(True)
+
+
+def test_a_port_does_one_request_at_a_time_and_ends_it_behind_its_last_element(tmp_path: Path) -> None:
+    assert prove(Promising(), tmp_path, bound=12) == Verdict(True)
+    assert cover(Promising(), tmp_path, 12)
 
 
 class Longer(ShortPieces):
