@@ -12,13 +12,11 @@ Errors:  UserError naming the node, and for what the array does not compute the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from ...hw.arch.errors import UserError, shown
-from ...hw.arch.primitive import EXTENT_BITS
 from ...tensors.fibertree import Format
 from .dialect import SIGNAL, PublicGraph, PublicNode, Wire, in_order, public_graph
 from .graphviz import Drawing, read_graphviz
@@ -31,12 +29,11 @@ from .sam_drop import dropper_of
 from .sam_join import add_joiner
 from .sam_levels import RootLocator, Scanner, Values
 from .sam_locate import add_locator, tensor_of
-from .sam_merged import MergedReducer, merged
 from .sam_ops import CRD, REF, VAL, Operation
 from .sam_positions import add_position, place_indices, places_and_values
-from .sam_reduce import MaxReducer, Reducer
 from .sam_result import Written, add_writers, counted_indices
 from .sam_streams import Repeater
+from .sam_sum import reducer_of
 from .sam_verify import faults
 
 WHETHER = {"true": True, "false": False}
@@ -275,30 +272,9 @@ class _Reader:
 
     def _reduce(self, node: PublicNode) -> None:
         val = self._one(node, VAL)
-        space = self.build.spaces[val]
-        if not space:
-            raise UserError("it sums a number, which is no fiber", node.where, "sum values of a loop")
-        index, inputs = space[-1][0], {"val": val}
-        if guides := [wire for wire in node.wires if wire.enters == GUIDE]:
-            inputs["crd"] = self._source(guides[0])
-        elif len(space) > 1 and not merged(space):
-            inputs["crd"] = self._guide(node, val)
-        maximum, extent = node.type == "max_reduce", node.attributes.get("extent", "0")
-        if not re.fullmatch(f"[0-9]{{1,{len(str(1 << EXTENT_BITS))}}}", extent) or int(extent) >> EXTENT_BITS:
-            raise UserError(f"attribute extent is '{shown(extent)}'", node.where,
-                            f"write how many coordinates its index has, up to {(1 << EXTENT_BITS) - 1}, or 0")
-        op = MaxReducer(index, "crd" in inputs, int(extent)) if maximum else \
-            MergedReducer(index) if merged(space) and not guides else Reducer(index, guided="crd" in inputs)
+        guide = next((self._source(wire) for wire in node.wires if wire.enters == GUIDE), None)
+        op, inputs = reducer_of(self.build, node, val, guide)
         self._put(node, val=Pin(self._add(node, op, **inputs), "val_o"))
-
-    def _guide(self, node: PublicNode, val: Pin) -> Pin:
-        """Coordinates of the level above values."""
-        wanted = self.build.spaces[val][:-1]
-        found = [pin for pin, space in self.build.spaces.items() if space == wanted and self.build.kind(pin) == CRD]
-        if not found:
-            raise UserError(f"there are no coordinates of {wanted[-1][0]}, the level above its values", node.where,
-                            "sum values of loops whose coordinates the graph has")
-        return found[0]
 
     def _hold(self, node: PublicNode) -> None:
         """Coordinates held for those inside them are taken as they are: an accumulator knows its fibers by their stops."""
