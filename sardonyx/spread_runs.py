@@ -74,8 +74,7 @@ def run(how: Spread, engine: str, compiled: CompiledGraph, data: Data, take: Tak
     asked = [(number, part) for number, part in enumerate(found) if keys[number] not in kept.found]
     known = len(found) - len(asked)
     if asked and how.cluster is None and not shared.models:
-        progress(f"preparing the Verilog of '{compiled.arch.name}'")
-        shared.simulator()     # Before there are processes, which find it then.
+        shared.simulator(progress)     # Before there are processes, which find it then.
     what = f"{'running' if shared.models else 'simulating'} {len(data)} {data.unit} in {len(found)} parts"
 
     def in_order(answers: Iterator[tuple[tuple[int, parts.Part], parts.Done]]) -> Iterator[parts.Done]:

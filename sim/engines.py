@@ -234,16 +234,18 @@ def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], 
     expected, which decides how they are simulated. cache: folder of built models; default: the user's cache folder. counting:
     count what moves, on all tiles. counted: see `run`; a machine that is folded to a program has no counters.
     """
-    progress(f"preparing the Verilog of '{arch.name}'")
-    made = simulator_of(program, arch, full or bool(counted), cycles, counting, cache)
+    made = simulator_of(program, arch, full or bool(counted), cycles, counting, cache, progress)
     return run_on(made, program, transactions, take, bounds=bounds, total=total, count=count, progress=progress,
                   single=single, counted=counted)
 
 
-def simulator_of(program: Program, arch: Arch, full: bool, cycles: int, counting: bool = False, cache: Path | None = None
-                 ) -> simulator.Simulator:
+def simulator_of(program: Program, arch: Arch, full: bool, cycles: int, counting: bool = False, cache: Path | None = None,
+                 progress: Progress = silent) -> simulator.Simulator:
     """What simulates a program, built; arguments as of `simulate`."""
+    if _preparing.locked():
+        progress("waiting for the Verilog of another program")
     with _preparing:
+        progress(f"preparing the Verilog of '{arch.name}'")
         return (simulator.counting_machine(arch, cache) if counting
                 else simulator.whole_machine(arch, cache) if full
                 else simulator.for_program(arch, program, cycles, cache))

@@ -64,9 +64,10 @@ class Shared:
         """What tells it apart."""
         return repr((generator(), self.engine, encode(self.compiled.program, self.compiled.arch))).encode()
 
-    def simulator(self) -> simulator.Simulator:
+    def simulator(self, progress: engines.Progress = engines.silent) -> simulator.Simulator:
         """What simulates, built; it is found in the cache then."""
-        return engines.simulator_of(self.program, self.compiled.arch, self.engine == engines.RTL_FULL, self.cycles)
+        return engines.simulator_of(self.program, self.compiled.arch, self.engine == engines.RTL_FULL, self.cycles,
+                                    progress=progress)
 
 
 @dataclass(frozen=True)

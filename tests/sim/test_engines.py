@@ -1,6 +1,8 @@
 """Engines: runs add up, differences are named, progress counts, and a program's mode decides what it means."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -63,6 +65,27 @@ def test_progress_says_what_is_done_with_counts(monkeypatch: pytest.MonkeyPatch)
     assert count > 2
     assert told == [f"running {count} sub-tiles on the decoded bitstream",
                     *(f"running {count} sub-tiles on the decoded bitstream, {done} done" for done in range(1, count + 1))]
+
+
+def test_of_two_programs_that_are_prepared_at_once_one_is_said_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, said, waits, begun = product(4).compiled.program, list[str](), threading.Event(), threading.Event()
+
+    def whole_machine(*_: object) -> str:
+        begun.set()
+        assert waits.wait(10)
+        return "built"
+
+    def other(stage: str) -> None:
+        said.append(stage)
+        waits.set()
+
+    monkeypatch.setattr(engines.simulator, "whole_machine", whole_machine)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(engines.simulator_of, program, SMALL, True, 0, progress=lambda _: None)
+        assert begun.wait(10)
+        second = pool.submit(engines.simulator_of, program, SMALL, True, 0, progress=other)
+        assert [first.result(), second.result()] == ["built", "built"]
+    assert said == ["waiting for the Verilog of another program", "preparing the Verilog of 'small'"]
 
 
 def test_progress_of_long_work_says_how_long_the_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
