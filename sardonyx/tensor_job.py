@@ -53,7 +53,8 @@ class TensorJob:
                  statement: Einsum | None = None, dispatch: str = ORDER, answer: Coo | None = None) -> None:
         self.compiled, self.operands, self.work, self.answer = compiled, operands, work, answer
         self.statement = statement or compiled.einsum
-        self._rounds = Rounds(work, compiled.copies, dispatch, self.take) if compiled.copies.count > 1 else None
+        self._rounds = (Rounds(work, compiled.copies, dispatch, self.take, compiled.arch.glb.listed)
+                        if compiled.copies.count > 1 else None)
         self._total, self._done = Total(work.tiling), 0
         self._waiting: list[Blocks] = []
         self._words, self._wrong = 0, list[str]()
@@ -132,12 +133,17 @@ class TensorJob:
         arch, program = self.compiled.arch, self.compiled.program
         if not arch.glb.listed:
             return {}
-        if self._rounds is not None:
-            why = dict.fromkeys(self.work.dense, "for copies of the program")
-        else:
-            rooms, place = {each.name: each for each in program.loads}, everywhere(program, arch.glb)
-            why = {name: found if isinstance(found, str) else "no room" for name, found in self.work.dense.items()
-                   if name in rooms and (isinstance(found, str) or not stays(found, rooms[name], place))}
+        groups, place = self.compiled.copies, everywhere(program, arch.glb)
+        rooms, why = {each.name: each for each in program.loads}, {}
+        for name, found in self.work.dense(len(groups.groups)).items():
+            for group in range(len(groups.groups)):
+                link = groups.link(name, group)
+                if groups.shares(group):
+                    why[link] = "copies share its link"
+                elif isinstance(found, str):
+                    why[link] = found
+                elif link in rooms and not stays(found, rooms[link], place):
+                    why[link] = "no room"
         return {"copied": "; ".join(f"{name}: {each}" for name, each in why.items())} if why else {}
 
     def useful(self) -> tuple[str, int]:

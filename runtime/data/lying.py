@@ -118,6 +118,11 @@ class LyingBlock:
         return in_order(self.words)
 
 
+def in_words(block: np.ndarray | LyingBlock) -> np.ndarray:
+    """The words of a block, wherever they are."""
+    return block.words if isinstance(block, LyingBlock) else block
+
+
 @dataclass(frozen=True)
 class Listed(Reads):
     """Blocks that a list names: `held` is the list, and loops walk each block.

@@ -21,6 +21,7 @@ from ...compiler.sparse.unroll import NUMBERS, ORDER, Copies
 from ...hw.arch.glb import LANES
 from .blocks import Blocks, split_blocks
 from .dispatch import FILL, balance, deal
+from .lying import LyingBlock, in_words
 from .sub_tiles import Work
 
 
@@ -33,11 +34,14 @@ class Rounds:
     copies : Copies
     how : str           How they are dealt, see `dispatch`.
     take : function     Called with what every sub-tile stored, in the order of sub-tiles.
+    listed : bool       The machine takes blocks of operands that lie.
     """
 
     unit = "rounds of sub-tiles"
 
-    def __init__(self, work: Work, copies: Copies, how: str, take: Callable[[Blocks], None]) -> None:
+    def __init__(self, work: Work, copies: Copies, how: str, take: Callable[[Blocks], None],
+                 listed: bool = False) -> None:
+        self.listed = listed
         self.work, self.groups, self.how, self.deal = work, copies, how, deal(work.tiling, copies, how)
         self.words: dict[str, int] = {}     # Of each link that loads, and of each that stores.
         self.stored: dict[str, int] = {}
@@ -55,28 +59,29 @@ class Rounds:
     def __len__(self) -> int:
         return self.deal.rounds
 
-    def transactions(self, most: int = 1) -> Iterator[Blocks]:
-        """The words of every link, round by round; `words` counts them."""
+    def transactions(self, most: int = 1) -> Iterator[Mapping[str, np.ndarray | LyingBlock]]:
+        """The words of every link, round by round; `words` counts them. Dense operands lie as of `Work.listed`, if `listed`,
+        where a copy has a link to itself."""
         tiling = self.work.tiling
         # An empty sub-tile is the last row, which -1 names.
         picks = np.concatenate((tiling.picks, np.full((1, tiling.picks.shape[1]), ABSENT, tiling.picks.dtype)))
         turns = np.concatenate(self.deal.items, axis=1).reshape(-1)
-        blocks = Work(replace(tiling, picks=picks[turns])).transactions()
+        work = Work(replace(tiling, picks=picks[turns]))
+        blocks = work.listed(len(self.groups.groups)) if self.listed else work.transactions()
         for turn in range(len(self)):
-            found: Blocks = {}
+            found: dict[str, np.ndarray | LyingBlock] = {}
             for group, members in enumerate(self.groups.groups):
                 own = list(islice(blocks, len(members)))
                 numbered = self.groups.shares(group) and not self.groups.dynamic
                 for name in own[0]:
-                    words = np.concatenate([part for each, copy in zip(own, self.deal.copies[group][turn], strict=True)
-                                            for part in (np.full(int(numbered), copy, np.uint16), each[name])])
-                    link = self.groups.link(name, group)
-                    found[link] = words
+                    found[self.groups.link(name, group)] = own[0][name] if len(own) == 1 else np.concatenate([
+                        part for each, copy in zip(own, self.deal.copies[group][turn], strict=True)
+                        for part in (np.full(int(numbered), copy, np.uint16), in_words(each[name]))])
                 if self._placed(group):
                     own_copies = self.deal.copies[group][turn] if numbered else ()
                     found[self.groups.link(ORDER, group)] = _order(turn * len(members), len(members), own_copies)
-            for link, words in found.items():
-                self.words[link] = self.words.get(link, 0) + len(words)
+            for link, block in found.items():
+                self.words[link] = self.words.get(link, 0) + (block.count if isinstance(block, LyingBlock) else len(block))
             yield found
 
     def _placed(self, group: int) -> bool:

@@ -62,12 +62,11 @@ class Work:
         """Blocks of every load stream, item by item; they are read in order, without loops. Each knows its own bounds."""
         return self._blocks_of({})
 
-    def listed(self) -> Iterator[Mapping[str, np.ndarray | LyingBlock]]:
-        """The same, of dense operands as they lie."""
-        return self._blocks_of({name: each for name, each in self.dense.items() if isinstance(each, Lying)})
+    def listed(self, groups: int = 1) -> Iterator[Mapping[str, np.ndarray | LyingBlock]]:
+        """The same, of dense operands as they lie; groups: of links that bring them, each its share of the items."""
+        return self._blocks_of({name: each for name, each in self.dense(groups).items() if isinstance(each, Lying)})
 
-    @functools.cached_property
-    def dense(self) -> Mapping[str, Lying | str]:
+    def dense(self, groups: int = 1) -> Mapping[str, Lying | str]:
         """Operands of dense levels, by the streams of their values: as they lie, or why sub-tiles of them are copied."""
         found: dict[str, Lying | str] = {}
         for at, tiles in enumerate(self.tiling.tiles):
@@ -76,7 +75,7 @@ class Work:
             if operand is None:
                 continue
             dealt = slot in self.lanes or self._numbers.keys() & set(tiles.access.indices)
-            found[level_name(slot, VALUES)] = ("dealt to lanes" if dealt else operand if operand.gains(len(self)) else
+            found[level_name(slot, VALUES)] = ("dealt to lanes" if dealt else operand if operand.gains(len(self) // groups) else
                                                "more words than its sub-tiles")
         return found
 

@@ -46,6 +46,12 @@ def test_programs_give_the_words_of_numpy_with_operands_as_they_lie(
     assert " as they lie in operands" in report["words_in"]
 
 
+def test_copies_with_links_of_their_own_take_an_operand_as_it_lies() -> None:
+    report = sardonyx.einsum("x(i) = A(i,j) * b(j)", order="ij", formats={"b": "d"}, tile={"i": 4, "j": 13}, arch=KERNELS,
+                             engine="rtl-full", unroll=2, A=sparse(61, 29), b=dense(29)).report
+    assert report["link_groups"] == "1 + 1" and " as they lie in operands" in report["words_in"] and "copied" not in report
+
+
 def tiles_of(operand: np.ndarray, edges: tuple[int, int]) -> Lying:
     """An operand cut into tiles, each of which has nonzeros, read by columns."""
     places = np.argwhere(operand)

@@ -18,6 +18,7 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import ADDRESS, SHARING_PRIMITIVES
 from sardonyx.options import DISPATCH
 from sardonyx.runtime.data.blocks import by_number, out_of_slots
+from sardonyx.runtime.data.lying import LyingBlock, in_words
 from sardonyx.runtime.data.rounds import Rounds
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim import engines
@@ -56,6 +57,20 @@ def unrolled(statement, operands, copies, how, engine="tokens", edge=5, groups=N
 def test_copies_give_what_numpy_gives(how, copies, groups, edge, density, seed):
     b, c = matrix((7, 11), density, seed), matrix((7, 11), density, seed + 1)
     unrolled("X(i,j) = B(i,j) + C(i,j)", {"B": b, "C": c}, copies, how, "tokens", edge, groups)
+
+
+@pytest.mark.parametrize("groups", [((0,), (1,)), ((0, 1), (2,))])
+def test_dense_operands_of_copies_lie_where_a_copy_has_a_link_to_itself(groups):
+    """The last round is filled up with empty sub-tiles."""
+    data = {"A": values.to_coo(matrix((23, 17), 0.9, 1), "A"), "b": random_tensor((17,), 1.0, 2)}
+    work = Work(tile(parse("x(i) = A(i,j) * b(j)", "ij", {"b": "d"}), data, 100, {"i": 1, "j": 9}))
+    lies, copied = (Rounds(work, Copies(groups), "order", lambda stored: None, listed) for listed in (True, False))
+    for one, other in zip(lies.transactions(), copied.transactions(), strict=True):
+        for name, words in other.items():
+            assert in_words(one[name]).tolist() == words.tolist()
+            copies = groups[int(name.rpartition(".")[2])] if name.startswith("b_vals") else ()
+            assert isinstance(one[name], LyingBlock) == (len(copies) == 1)
+    assert lies.words == copied.words
 
 
 @pytest.mark.parametrize("engine", ["tokens", "fabric"])
