@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from machines import KERNELS, PART, copier
+from three_regions import THREE
 
 import sardonyx
 from sardonyx.compiler.lang.einsum import parse
@@ -16,6 +17,7 @@ from sardonyx.hw.arch.system import System
 from sardonyx.runtime.data.blocks import Blocks
 from sardonyx.runtime.data.lying import Lying, lying
 from sardonyx.runtime.firmware import Job
+from sardonyx.runtime.session import Session
 from sardonyx.sim import system
 from sardonyx.tensors.coordinates import Coo
 
@@ -75,3 +77,23 @@ def test_a_processor_brings_an_operand_once_and_launches_of_a_run_take_its_sub_t
     assert any(each.joins for each in launches) and sum(each.lying for each in launches) == found.size
     image = found.image.astype("<u2").tobytes()
     assert [content for _, content in ran.firmware.content].count(image) == 1
+
+
+@pytest.mark.slow
+def test_regions_have_operands_of_their_own_wherever_they_are() -> None:
+    """Programs are compiled for a width; lists count from the first byte of a GLB tile."""
+    arch = replace(THREE, glb=replace(THREE.glb, listed=True))
+    part = replace(arch, columns=2, regions=1)
+    operands = {region: tiles_of(dense(9 + region, 7), (3, 4)) for region in (0, 2)}
+    picks = {region: np.random.default_rng(region).integers(0, len(each.firsts) - 1, 30).tolist()
+             for region, each in operands.items()}
+    with sardonyx.simulated(arch) as device, Session(device, [2, 2, 2]) as session:
+        for region in operands:
+            session.load(region, copier(part))
+        for region, each in operands.items():
+            session.run(region, [{"a_vals": each.tile(pick)} for pick in picks[region]], {"b_vals": 13})
+        for region, each in operands.items():
+            found = session.wait(region)
+            assert len(found) > 1 and sum(one.lying for one in found) == each.size
+            assert [stored["b_vals"].tolist() for one in found for stored in one.stored] == [
+                each.tile(pick).words.tolist() for pick in picks[region]]
