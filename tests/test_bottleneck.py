@@ -51,7 +51,7 @@ def test_the_busiest_part_is_named_with_what_it_is(text, order, edge, least, sai
 
 def test_a_level_of_few_words_takes_the_cycles_of_its_turn():
     _, work, working = program("x = b(i) * c(i)", 1)
-    assert working["write_x_vals"] == 4.5 * len(work) == 4.5 * 64
+    assert working["write_x_vals"] == 3.5 * len(work) == 3.5 * 64
 
 
 def test_what_is_busy_for_less_than_most_of_the_time_is_not_what_all_waits_for():

@@ -30,7 +30,7 @@ from .tiles import Tiling
 
 CHUNK = 1 << 18     # Items at once.
 ROOM = 1 << 16      # 16-bit words of a bank of the global buffer, if nothing else is said.
-FILL, FILL_LOOP = 15, 20    # Cycles of a launch: those of loading and storing, and of the blocks that a loop passes.
+FILL, FILL_LOOP = 15, 12    # Cycles of a launch: those of loading and storing, and of the blocks that a loop passes.
 NAMED_LOAD, NAMED_STORE = 1, 2      # Words of the number of a copy (`hw/sparse/filter.py`, `hw/sparse/arbiter.py`).
 
 

@@ -29,7 +29,8 @@ from .tiles import Tiling
 
 # Cycles from the end of a level to that of the second one after it, besides those of its tokens (`hw/memory/level.py`).
 LOADED_TURN, DENSE_TURN, STORED_TURN = 10, 11, 12
-LEAST = 4.5         # Cycles below which no item is: of a value alone, from block to block, two at a time.
+# Cycles below which no item is: of a value alone, from block to block, two at a time (4.5 where levels are read when whole).
+LEAST = 3.5
 # Cycles of an accumulator (`hw/memory/accumulator.py`) beside one for each value, stop and sum: at least so many for a line of
 # sums, and for all sums of a fiber. A value in another line than the one before it takes one more.
 SWEEP, SWEPT = 2, 5

@@ -27,8 +27,8 @@ def test_edges_of_which_few_items_remain_are_met_though_tiles_of_two_operands_me
 def test_edges_of_which_one_is_whole_and_another_one_short_are_looked_at_from_whole_ones():
     """A slice of a tensor: tiles of few rows and all columns are as fast as columns alone, and fewer."""
     random, shape = np.random.default_rng(6), (40, 30, 25)
-    coords = random.permutation(np.unique((random.power(0.4, (6000, 3)) * shape).astype(int), axis=0))[:1500]
-    operands = {"B": Coo.make(shape, coords, np.ones(1500, int)), "c": Coo.make((25,), [[14]], [3])}
+    coords = random.permutation(np.unique((random.power(0.4, (6000, 3)) * shape).astype(int), axis=0))[:2000]
+    operands = {"B": Coo.make(shape, coords, np.ones(2000, int)), "c": Coo.make((25,), [[14]], [3])}
     chosen = tile(parse("X(i,j) = B(i,j,k) * c(k)"), operands, 1024, narrow=True)
     columns = tile(parse("X(i,j) = B(i,j,k) * c(k)"), operands, 1024, {"j": 1, "k": 1}, narrow=True)
     assert chosen.edges["j"] == 30 and 2 * len(chosen) < len(columns)

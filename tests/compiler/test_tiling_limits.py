@@ -70,10 +70,10 @@ def test_too_many_items_are_refused_with_numbers_before_they_are_made(monkeypatc
     monkeypatch.setattr(trials, "MOST_ITEMS", 20)
     assert message(tile, MATMUL, operands, 1024, 10) == (
         f"{MATMUL.text}: tiles of i 10, j 10, k 10 make 39,656 sub-tiles of work, more than 20: 0.0 GB in the host and "
-        "more than 178,452 cycles\n  try: use larger tiles, or give no edge to have it chosen")
+        "more than 138,796 cycles\n  try: use larger tiles, or give no edge to have it chosen")
     assert message(tile, MATMUL, operands, 1024) == (
         f"{MATMUL.text}: tiles of i 16384, j 16384, k 16384 make 343 sub-tiles of work, more than 20: 0.0 GB in the host and "
-        "more than 1,544 cycles; these are the largest tiles that fit\n"
+        "more than 1,200 cycles; these are the largest tiles that fit\n"
         "  try: compute the result in parts, or use an array with larger level buffers")
 
 
