@@ -105,6 +105,9 @@ def _launched(device: Device, program: Program, asked: Iterable[Launch], configu
     before = 0      # cycles of the run when the launch before had ended
     for phase, launch in ordered(asked, overlapped):
         if waits and not (overlapped and phase is Phase.LOADS and beside(prepares, launch)):
+            if overlapped and phase is Phase.STARTS:
+                # Of loads and stores, which nothing reads before the start; events of the configuration stay.
+                do(each for each in launch.starts if isinstance(each, WriteRegister) and each.glb_tile is not None)
             do(waits)
             waits = []
         match phase:

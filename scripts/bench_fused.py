@@ -2,11 +2,11 @@
 
 In turn, each statement is a program and a launch of its own, on one machine: the host configures the array, writes operands,
 reads the result, cuts it into sub-tiles again and writes them. Edges are chosen for each program. Either way a machine begins
-after reset, no register is written that holds the word, and the host goes on before writes of registers are answered. Cycles
-are counted twice: from start to done, and all that are simulated from reset to the last word that is read, with what the host
-does over the buses (configuration, operands, results). What the host computes in between (cutting) is processor time of the
-simulating machine and stands apart. Both ways, programs leave out indices of which sub-tiles have one coordinate
-(`narrow.py`), as they do for users.
+after reset, no register is written that holds the word, and the host goes on before what it writes is answered, over both
+buses at once. Cycles are counted twice: from start to done, and all that are simulated from reset to the last word that is
+read, with what the host does over the buses (configuration, operands, results). What the host computes in between (cutting) is
+processor time of the simulating machine and stands apart. Both ways, programs leave out indices of which sub-tiles have one
+coordinate (`narrow.py`), as they do for users.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sardonyx.tensors.values import random_tensor
 
 # Matrices by extent and nonzeros, and to how many lanes or parts their rows are dealt when fused: those of the fewest of all
 # cycles, as each takes some 90 to be configured; 7 is as many as there are load streams for. In turn there is one copy.
-ITERATED = ((30, 180, 3), (64, 400, 4), (128, 900, 6), (256, 2000, 7), (512, 4000, 7), (1000, 6500, 7))
+ITERATED = ((30, 180, 3), (64, 400, 4), (128, 900, 7), (256, 2000, 7), (512, 4000, 7), (1000, 6500, 7))
 # Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
 SWEEPS = ((10, 1.0, (0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
 

@@ -2,7 +2,8 @@
 //
 // Commands and answers are little-endian binary; `sim/rtl/machine.py` is the other end.
 //   R address                 AXI4-Lite read                       -> response, data
-//   V n {address data}        AXI4-Lite writes, each without waiting for the answer of the one before -> worst response
+//   V n {address data} k {address m {word64}}   AXI4-Lite writes and, beside them, AXI4 write bursts, each without waiting for
+//                             the answer of the one before       -> worst response of writes, of bursts
 //   C n {address data}        configuration writes, likewise, through the controller's registers -> worst response
 //   M address n {word64}      AXI4 write burst(s)                  -> worst response
 //   m address n               AXI4 read burst(s)                   -> worst response, n words
@@ -84,37 +85,6 @@ static size_t beats_of(uint32_t address, size_t left) {
     return std::min(left, most);
 }
 
-static uint32_t write_memory(uint32_t address, const std::vector<uint64_t>& words) {
-    uint32_t worst = 0;
-    for (size_t base = 0, beats; base < words.size(); base += beats) {
-        uint64_t since = cycles;
-        beats = beats_of(address + 8 * base, words.size() - base);
-        top->s_axi_awaddr = address + 8 * base;
-        top->s_axi_awlen = beats - 1;
-        top->s_axi_awsize = 3;
-        top->s_axi_awburst = 1;
-        top->s_axi_awvalid = 1;
-        for (settle(); !top->s_axi_awready; bound(since, "AXI4 write address")) tick();
-        tick();
-        top->s_axi_awvalid = 0;
-        for (size_t beat = 0; beat < beats; ++beat) {
-            top->s_axi_wdata = words[base + beat];
-            top->s_axi_wstrb = 0xFF;
-            top->s_axi_wlast = beat + 1 == beats;
-            top->s_axi_wvalid = 1;
-            for (settle(); !top->s_axi_wready; bound(since, "AXI4 write data")) tick();
-            tick();
-        }
-        top->s_axi_wvalid = 0;
-        top->s_axi_bready = 1;
-        for (settle(); !top->s_axi_bvalid; bound(since, "AXI4 write response")) tick();
-        if (top->s_axi_bresp > worst) worst = top->s_axi_bresp;
-        tick();
-        top->s_axi_bready = 0;
-    }
-    return worst;
-}
-
 static uint32_t read_memory(uint32_t address, std::vector<uint64_t>& words) {
     uint32_t worst = 0;
     for (size_t base = 0, beats; base < words.size(); base += beats) {
@@ -144,6 +114,12 @@ struct Write {
     uint32_t address, data;
 };
 
+static std::vector<uint64_t> get_words() {
+    std::vector<uint64_t> words(get<uint32_t>());
+    if (!words.empty() && fread(words.data(), 8, words.size(), stdin) != words.size()) exit(0);
+    return words;
+}
+
 static std::vector<Write> get_writes() {
     std::vector<Write> found(get<uint32_t>());
     for (Write& each : found) {
@@ -153,28 +129,81 @@ static std::vector<Write> get_writes() {
     return found;
 }
 
-// Writes registers without waiting for an answer before the next write.
-static uint32_t write_registers(const std::vector<Write>& writes) {
-    uint32_t worst = 0;
+struct Burst {
+    uint32_t address;
+    std::vector<uint64_t> words;
+};
+
+// Bursts that a machine takes, of any that were asked for.
+static std::vector<Burst> cut(uint32_t address, const std::vector<uint64_t>& words) {
+    std::vector<Burst> found;
+    for (size_t base = 0, beats; base < words.size(); base += beats) {
+        beats = beats_of(address + 8 * base, words.size() - base);
+        found.push_back({uint32_t(address + 8 * base), {words.begin() + base, words.begin() + base + beats}});
+    }
+    return found;
+}
+
+struct Answers {
+    uint32_t registers = 0, bursts = 0;     // the worst of each
+};
+
+// Writes registers, and bursts beside them, each way in its order, without waiting for an answer before the next one.
+static Answers write_all(const std::vector<Write>& writes, const std::vector<Burst>& bursts) {
+    Answers worst;
     top->s_axil_wstrb = 0xF;
     top->s_axil_bready = 1;
+    top->s_axi_wstrb = 0xFF;
+    top->s_axi_awsize = 3;
+    top->s_axi_awburst = 1;
+    top->s_axi_bready = !bursts.empty();
     uint64_t since = cycles;
-    for (size_t given = 0, taken = 0, answered = 0; answered < writes.size(); tick()) {
+    size_t given = 0, taken = 0, answered = 0;              // registers: addresses, words, answers
+    size_t asked = 0, sent = 0, beat = 0, ended = 0;        // bursts: addresses, whole ones, beats of the next, answers
+    for (; answered < writes.size() || ended < bursts.size(); tick()) {
         top->s_axil_awvalid = given < writes.size();
         top->s_axil_wvalid = taken < writes.size();
         top->s_axil_awaddr = given < writes.size() ? writes[given].address : 0;
         top->s_axil_wdata = taken < writes.size() ? writes[taken].data : 0;
+        top->s_axi_awvalid = asked < bursts.size();
+        if (asked < bursts.size()) {
+            top->s_axi_awaddr = bursts[asked].address;
+            top->s_axi_awlen = bursts[asked].words.size() - 1;
+        }
+        top->s_axi_wvalid = sent < asked;
+        if (sent < asked) {
+            top->s_axi_wdata = bursts[sent].words[beat];
+            top->s_axi_wlast = beat + 1 == bursts[sent].words.size();
+        }
         settle();
         given += top->s_axil_awvalid && top->s_axil_awready;
         taken += top->s_axil_wvalid && top->s_axil_wready;
-        if (top->s_axil_bvalid) {
-            if (top->s_axil_bresp > worst) worst = top->s_axil_bresp;
+        asked += top->s_axi_awvalid && top->s_axi_awready;
+        if (top->s_axi_wvalid && top->s_axi_wready && ++beat == bursts[sent].words.size()) {
+            ++sent;
+            beat = 0;
+        }
+        if (answered < writes.size() && top->s_axil_bvalid) {
+            worst.registers = std::max<uint32_t>(worst.registers, top->s_axil_bresp);
             ++answered;
             since = cycles;
         }
-        bound(since, "AXI4-Lite write");
+        if (ended < bursts.size() && top->s_axi_bvalid) {
+            worst.bursts = std::max<uint32_t>(worst.bursts, top->s_axi_bresp);
+            ++ended;
+            since = cycles;
+        }
+        bound(since, bursts.empty() ? "AXI4-Lite write" : "writes");
     }
     top->s_axil_awvalid = top->s_axil_wvalid = top->s_axil_bready = 0;
+    top->s_axi_awvalid = top->s_axi_wvalid = top->s_axi_bready = 0;
+    return worst;
+}
+
+// Waits for the answer to each burst.
+static uint32_t write_memory(uint32_t address, const std::vector<uint64_t>& words) {
+    uint32_t worst = 0;
+    for (const Burst& each : cut(address, words)) worst = std::max(worst, write_all({}, {each}).bursts);
     return worst;
 }
 
@@ -184,7 +213,7 @@ static uint32_t configure() {
         writes.push_back({config_address_register, each.address});
         writes.push_back({config_write_register, each.data});
     }
-    return write_registers(writes);
+    return write_all(writes, {}).registers;
 }
 
 static uint32_t wait_for_interrupt(uint64_t limit) {
@@ -211,17 +240,24 @@ int main(int argc, char** argv) {
                 put(data);
                 break;
             }
-            case 'V':
-                put(write_registers(get_writes()));
+            case 'V': {
+                const std::vector<Write> writes = get_writes();
+                std::vector<Burst> bursts;
+                for (uint32_t left = get<uint32_t>(); left; --left) {
+                    const uint32_t address = get<uint32_t>();
+                    for (const Burst& each : cut(address, get_words())) bursts.push_back(each);
+                }
+                const Answers worst = write_all(writes, bursts);
+                put(worst.registers);
+                put(worst.bursts);
                 break;
+            }
             case 'C':
                 put(configure());
                 break;
             case 'M': {
-                uint32_t address = get<uint32_t>(), count = get<uint32_t>();
-                std::vector<uint64_t> words(count);
-                if (count && fread(words.data(), 8, count, stdin) != count) return 0;
-                put(write_memory(address, words));
+                const uint32_t address = get<uint32_t>();
+                put(write_memory(address, get_words()));
                 break;
             }
             case 'm': {

@@ -13,6 +13,7 @@ from types import TracebackType
 import numpy as np
 
 from ...hw.arch.cgra import Arch
+from ...hw.arch.glb import LINE_BYTES
 from ...hw.arch.soc import CONFIGURING
 from ...runtime.device import read_back, register_address, whole_lines
 from .activity import Activity, Count
@@ -29,17 +30,19 @@ class Machine(Process):
     wires : str          For a library: the wire list, see `stitch`.
     check : bool         For a library: evaluate what is asleep too, and end with a message if that changes anything; slow.
     counting : bool      For a library that is built to: count what moves while programs run, see `activity`.
-    posts : bool         The host goes on before the answer to a write of a register, so that those that follow each other take
-                         a cycle each, and waits for all before it does anything else, and before it closes, but for an error.
-                         By default each takes 5 cycles. It waits for what it writes to `control`, too: a start takes the
-                         registers of loads and stores in the flush behind it, so those of the next descriptor must not come
-                         before.
+    posts : bool         The host goes on before the answers to what it writes, over each bus in order and over both at once:
+                         registers that follow each other take a cycle each, and bursts no cycle between them. It waits for
+                         all before it reads anything, before a write to `control`, and before it closes, but for an error. By
+                         default a register takes 5 cycles, and a burst 3 more than its beats. It waits for what it writes to
+                         `control`, too: a start takes the registers of loads and stores in the flush behind it, so those of
+                         the next descriptor must not come before.
     """
 
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
                  counting: bool = False, posts: bool = False) -> None:
         self.arch, self._counting, self._posts = arch, counting, posts
         self._posted: list[tuple[str, int, int]] = []      # name, address and value of registers that are to be written
+        self._bursts: list[tuple[int, bytes]] = []         # address and lines of memory that are to be written
         registers = (str(register_address(arch, name)) for name in ("config_address", "config_write"))
         super().__init__([str(executable), *registers, *(["--check"] if check else [])], wires)
 
@@ -53,19 +56,25 @@ class Machine(Process):
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the controller of a region, or one of a GLB tile."""
         address = register_address(self.arch, name, glb_tile, region)
+        if name == "control" and self._bursts:
+            self._write()
         self._posted.append((name, address, value & 0xFFFFFFFF))
         if not self._posts or name == "control":
             self._write()
 
     def _write(self) -> None:
-        """Write the registers that are to be written."""
-        writes, self._posted = self._posted, []
-        if not writes:
+        """Write what is to be written."""
+        (writes, self._posted), (bursts, self._bursts) = (self._posted, []), (self._bursts, [])
+        if not writes and not bursts:
             return
-        flat = b"".join(struct.pack("<II", address, value) for _, address, value in writes)
-        response, = super()._ask(struct.pack("<cI", b"V", len(writes)) + flat, "I")
+        registers = b"".join(struct.pack("<II", address, value) for _, address, value in writes)
+        memory = b"".join(struct.pack("<II", address, len(lines) // LINE_BYTES) + lines for address, lines in bursts)
+        command = b"V" + struct.pack("<I", len(writes)) + registers + struct.pack("<I", len(bursts)) + memory
+        response, burst = super()._ask(command, "II")
         names = " or ".join(dict.fromkeys(name for name, _, _ in writes))
         assert response == 0, f"write of register {names} was answered with {response}"
+        places = " or ".join(f"{address:#x}" for address, _ in bursts)
+        assert burst == 0, f"a burst to {places} was answered with {burst}"
 
     def _ask(self, command: bytes, answer: str) -> tuple[int, ...]:
         self._write()
@@ -92,7 +101,10 @@ class Machine(Process):
         """Write 16-bit words to the global buffer from a byte address (a multiple of 8) on; the last 64-bit word is
         filled up with zeros."""
         lines = whole_lines(words)
-        response, = self._ask(struct.pack("<cII", b"M", address, len(lines) // 8) + lines, "I")
+        if self._posts:
+            self._bursts.append((address, lines))
+            return
+        response, = self._ask(struct.pack("<cII", b"M", address, len(lines) // LINE_BYTES) + lines, "I")
         assert response == 0, f"a burst to {address:#x} was answered with {response}"
 
     def read_memory(self, address: int, count: int) -> np.ndarray:

@@ -46,6 +46,21 @@ def test_the_first_words_come_while_configuration_streams_unless_they_would_lie_
     assert found[0].stored[0]["b_vals"].tolist() == block(5, 6, 7).tolist()
 
 
+def test_registers_of_streams_are_written_before_configuration_is_waited_for_but_no_event_is_cleared() -> None:
+    class Named(Told):
+        def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
+            if name != "control":
+                self.told.append(name)
+            super().write_register(name, value, glb_tile, region)
+
+    device = Named(LEAST)
+    list(host.run(device, copier(LEAST), [{"a_vals": block(5, 6, 7)}], {"b_vals": 4}))
+    streamed, run = (at for at, each in enumerate(device.told) if each == "wait")
+    first = device.told.index("configure")
+    assert {"load_control", "load_extent0", "store_control", "store_limit"} <= set(device.told[first:streamed])
+    assert not {"irq_status", "irq_enable"} & set(device.told[first:streamed]) and "irq_status" in device.told[streamed:run]
+
+
 def test_configuration_is_waited_for_where_there_is_nothing_to_do():
     device = Told(LEAST)
     assert list(host.run(device, copier(LEAST), [])) == [] and device.told[-2:] == ["configure", "wait"]

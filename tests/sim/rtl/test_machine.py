@@ -140,6 +140,28 @@ def test_a_host_that_posts_writes_a_register_in_each_cycle_and_waits_before_all_
             posting.wait(1)
 
 
+def test_a_host_that_posts_bursts_has_no_cycle_between_them_and_writes_registers_beside_them() -> None:
+    places, words_of = range(0, 5 * 64, 64), [np.arange(32, dtype=np.uint16) + 100 * number for number in range(5)]
+    with simulator.whole_machine(LEAST).start(posts=True) as posting, simulator.whole_machine(LEAST).start() as waiting:
+        for machine, expected in ((posting, 5 * 8 + 3), (waiting, 5 * (8 + 3) + 20 * 5)):
+            before = machine.cycles
+            for place, each in zip(places, words_of, strict=True):
+                machine.write_memory(place, each)
+            for number in range(20):
+                machine.write_register("load_start", 8 * number, LOAD)
+            assert machine.cycles - before == expected
+            assert [machine.read_memory(place, 32).tolist() for place in places] == [each.tolist() for each in words_of]
+            assert machine.read_register("load_start", LOAD) == 8 * 19
+        # A start finds the words of all bursts.
+        posting.configure(words(copier(LEAST), LEAST))
+        prepare(posting, [3, 5, 6, 7])
+        posting.write_register("load_start", 0, LOAD)
+        assert run(posting) >> FINISHED & 1 and result(posting) == [3, 5, 6, 7]
+        posting.write_memory(1 << 20, words_of[0])
+        with pytest.raises(AssertionError, match="a burst to 0x100000 was answered with 2"):
+            posting.read_register("status")
+
+
 def test_what_is_posted_last_is_written_before_the_machine_closes_and_what_is_refused_is_told() -> None:
     library = simulator.whole_machine(LEAST)
     refused = "write of register claim was answered with 2"
