@@ -224,7 +224,7 @@ class Concerns:
     def hardware(self) -> SpatialArray | ElasticArray | BufferedArray | CartesianArray | OuterProductArray:
         """The component that is the top of the Verilog, a new one each time."""
         if self.laned is not None:
-            return OuterProductArray(self.laned.kind)
+            return OuterProductArray(self.laned.machine)
         if self.vectored is not None:
             return CartesianArray(self.vectored.kind)
         if self.private or self.written:

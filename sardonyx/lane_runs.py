@@ -53,8 +53,8 @@ def explained(made: Laned, functionality: Recurrences, dataflow: Lanes, skips: t
         first, second = made.operands
         lines += [
             f"an operation: {_fiber(first)} and {_fiber(second)} at its {made.runs}, {kind.pairs // 2:,} of each at a time",
-            f"each of {first.name} times those of {second.name} is a run of {made.result.name}: a node in front of the list of "
-            f"its {made.lists}"]
+            f"each of {first.name} times those of {second.name} is a run of {made.result.name}: " + (
+                f"in nodes of {made.node}" if made.node else "a node") + f" in front of the list of its {made.lists}"]
     else:
         lines += [
             f"an operation: the list of its {made.lists}, node by node, {_fiber(made.operands[0])} along {made.inner}",
@@ -138,7 +138,8 @@ def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, 
     want = np.column_stack([wanted.places[:, [0, 2]], wanted.values])
     assert np.array_equal(*(each[np.lexsort(each.T[::-1])] for each in (got, want))), \
         f"lists of {made.result.name} of engine {engine} are not NumPy's products"
-    return {"nodes": sum(map(len, found)), **more}
+    nodes = (-(-sum(map(len, runs)) // made.node) if made.node else len(runs) for runs in found)
+    return {"nodes": sum(nodes), **more}
 
 
 def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str) -> dict[str, object]:
@@ -161,14 +162,14 @@ def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str) -> di
         got = np.column_stack([np.repeat(np.arange(height), np.diff(result.indptr)), result.indices, result.data])
     assert np.array_equal(got, np.column_stack([wanted.places, wanted.values])), \
         f"{made.result.name} of engine {engine} is not NumPy's"
-    return {"nodes": sum(map(len, given)), **more}
+    return {"runs": sum(map(len, given)), **more}
 
 
 def _simulated(made: Laned, place: Laid, work: int) -> tuple[bytes, dict[str, object]]:
     """What the Verilog leaves in memory; `work` elements and operations."""
     # Cycles that one of these may take at most, with merges of their runs, if nothing hangs.
     limit = (64 + 8 * LATENCY) * (work + 1) + made.kind.rows
-    with SimulatedAccelerator(OuterProductArray(made.kind), len(place.content), LATENCY) as simulated:
+    with SimulatedAccelerator(OuterProductArray(made.machine), len(place.content), LATENCY) as simulated:
         simulated.write(0, place.content)
         ended = simulated.run([], limit)
         assert not ended.status, f"it ended with an error: {ERRORS[ended.status]}"

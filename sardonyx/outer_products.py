@@ -243,7 +243,9 @@ class OuterProductDesign:
         for each in (left, right):
             each.sort_indices()
         memory = laid(self.kind, left, right, wanted.nnz)
-        nodes = int(np.count_nonzero(np.diff(right.indptr)[np.repeat(np.arange(left.shape[1]), np.diff(left.indptr))]))
+        lengths = np.repeat(np.diff(right.indptr), np.diff(left.indptr))       # of the run of each element of A
+        fill = np.bincount(left.indices, lengths, minlength=1).astype(np.int64)
+        nodes = int((-(-fill // self.kind.node)).sum() if self.kind.node else np.count_nonzero(lengths))
         # Cycles that a column, a row or an element may take at most, if nothing hangs.
         limit = (64 + 8 * latency) * (sum(left.shape) + len(memory.content) // 8 + 1) + self.kind.rows
         content, commands = self._told(memory)

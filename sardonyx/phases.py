@@ -58,7 +58,7 @@ def phases(multiply: object, merge: object, *, name: str = "outer_product") -> P
     if zeros := [side.name for side in (*ours.operands, operand) if not side.sparse]:
         raise UserError(f"{zeros[0]} is stored with its zeros, and both phases together take what is not 0", "sparsity",
                         f"skip where {zeros[0]} is 0")
-    return PhasedDesign(replace(first, name=name, phases=BOTH, takes_rows=second.takes_rows), multiply, merge)
+    return PhasedDesign(replace(first, name=name, phases=BOTH, takes_rows=second.takes_rows, node=ours.node), multiply, merge)
 
 
 def _phase(design: object, phase: str) -> Laned:

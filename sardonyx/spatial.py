@@ -182,7 +182,7 @@ class Design(Concerns):
         description, whose ports say the order of the words of every stream; of vectors ``vectors.json``.
         """
         if self.laned is not None:
-            described = json.dumps(self.laned.kind.to_json(), indent=1) + "\n"
+            described = json.dumps(self.laned.machine.to_json(), indent=1) + "\n"
             return component_files.write(self.name, self.hardware, out, {"outer_product.json": described},
                                          lane_runs.facts(self.laned), progress)
         if self.vectored is not None:

@@ -49,6 +49,7 @@ class Laned:
     result : Side
     bounds : mapping        At most, of indices that have one; others end with data.
     lists, runs, inner : str    The indices of lists, of runs in a list, and of elements in a run.
+    node : int              Of the lists of the result; more than 0 in a machine of both phases only.
     """
 
     kind: OuterProduct
@@ -58,6 +59,15 @@ class Laned:
     lists: str
     runs: str
     inner: str
+    node: int = 0
+
+    @property
+    def machine(self) -> OuterProduct:
+        """The phase alone; UserError for lists of which a table in memory does not tell how many elements they have."""
+        if self.node:
+            raise UserError(f"how many elements the first node of a list of {self.result.name} has only the chip knows",
+                            f"buffers: {self.result.name}", "use sp.phases(multiply, merge), or give sp.Lists()")
+        return self.kind
 
 
 def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, skips: Sequence[Skip],
@@ -92,7 +102,11 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
     takes = _takes(balance, lanes)
     kind = OuterProduct(name, lanes.lanes, lanes.ports, rows, pairs, 16 if merges else recurrences.bits(sides[0].name),
                         phases=MERGE if merges else MULTIPLY, takes_columns=merges or takes, takes_rows=takes or not merges)
-    return Laned(kind, tuple(sides), result, extents, lists, runs, inner)
+    behind = buffers[result.name]
+    assert isinstance(behind, Lists), "it was looked at with those of operands"
+    if merges and behind.node:
+        raise UserError(f"a list of {result.name} is of one run, which is a node", f"buffers: {result.name}", "give sp.Lists()")
+    return Laned(kind, tuple(sides), result, extents, lists, runs, inner, behind.node)
 
 
 def _operands(value: Expr, merges: bool) -> tuple[Read, ...]:

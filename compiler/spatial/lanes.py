@@ -69,7 +69,15 @@ class Lists:
 
     A table on the chip has the first node of each list, one for each place of the index that the lists go by. A node is put in
     front of its list, by any lane at any time, and has a run of elements whose coordinates rise.
+
+    node : int      Elements of a node that several runs fill up, one behind the other, a power of two from 2 to 256; how many
+                    the first one has the chip knows. 0: a node for each run, of its length.
     """
+
+    node: Annotated[int, PowerOfTwo(2, 256, zero=True)] = 0
+
+    def __post_init__(self) -> None:
+        check(self, "lists")
 
 
 @dataclass(frozen=True)

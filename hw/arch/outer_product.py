@@ -64,6 +64,8 @@ class OuterProduct:
     bits : int      Of a value of an operand; products and sums have 32 and wrap.
     queue : int     Commands that wait at most; 0: there are none, a job at address 0 of memory is done once after reset.
     ram_bytes : int     With commands: memory of a RISC-V core that gives them; 0: they come over a bus.
+    node : int          Pairs of a node of partial products, which all runs of a row fill, one behind the other; 0: a node has
+                        one run.
     phases : str        `MULTIPLY`, `MERGE` or `BOTH`.
     takes_columns, takes_rows : bool    A lane that is free takes the next column, or row; else number n is done by lane n
                         modulo `lanes`.
@@ -77,6 +79,7 @@ class OuterProduct:
     bits: Annotated[int, PowerOfTwo(8, 16)] = 16
     queue: Annotated[int, PowerOfTwo(2, 128, zero=True)] = 0
     ram_bytes: Annotated[int, PowerOfTwo(1 << 10, 1 << 17, zero=True)] = 0
+    node: Annotated[int, PowerOfTwo(2, 256, zero=True)] = field(default=0, repr=False)
     phases: Annotated[str, OneOf((BOTH, MULTIPLY, MERGE))] = field(default=BOTH, repr=False)
     takes_columns: bool = field(default=True, repr=False)
     takes_rows: bool = field(default=True, repr=False)
@@ -89,6 +92,9 @@ class OuterProduct:
             yield Misfit("ports", f"are {self.ports}, more than the {self.lanes} lanes", f"give {self.lanes} or fewer")
         if self.ram_bytes and not self.queue:
             yield Misfit("ram_bytes", f"are {self.ram_bytes:,} for a core whose commands nothing takes", "give it a queue")
+        if self.node and self.phases != BOTH:
+            yield Misfit("node", f"is {self.node}, and what is in the first node of a list only the chip knows",
+                         "give 0, or both phases")
         if self.queue and self.phases == MERGE:
             yield Misfit("queue", f"is {self.queue}, and commands are for what multiplies", "give 0, or other phases")
 

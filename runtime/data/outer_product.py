@@ -52,6 +52,10 @@ def laid(kind: OuterProduct, left: scipy.sparse.csc_array, right: scipy.sparse.c
     nodes = int((counts[0] * -(-counts[1] // half)).sum()) + height
     pairs = int((counts[0] * counts[1]).sum()) + elements
     room = nodes * NODE_BYTES + pairs * PAIR_BYTES
+    if kind.node:
+        # Of each row all nodes but the first are full.
+        fill = np.bincount(left.indices, np.repeat(counts[1], counts[0]), minlength=height).astype(np.int64)
+        room = int((-(-fill // kind.node)).sum()) * kind.node_bytes(kind.node) + height * NODE_BYTES + elements * PAIR_BYTES
     if free + room >= MOST_BYTES:
         raise UserError(f"operands, partial products and result take {free + room:,} bytes", kind.name,
                         f"give rows in parts, fewer than {MOST_BYTES:,} bytes each")

@@ -18,7 +18,10 @@ ERROR_BITS = (len(ERRORS) - 1).bit_length()
 # What is asked of the ledger: the next number; `value` bytes of memory; to make `value` the first node of a row, for which
 # the one before is the answer; the first node of a row.
 NEXT, ALLOCATE, EXCHANGE, READ = range(4)
+# With nodes that runs fill up: room for `value` pairs, or some of them, in the first node of the row, or in a new one.
+APPEND = 4
 ASK = data.StructLayout({"kind": 2, "row": DATA_BITS, "value": ADDRESS_BITS})
+USED_BITS = 16      # of pairs in a node
 # A pair in a lane's memory, in lanes of 16 bits.
 PAIR = data.StructLayout({"value": VALUE_BITS, "coordinate": DATA_BITS})
 PAIR_LANES = PAIR.size // DATA_BITS
@@ -27,6 +30,17 @@ PAIR_LANES = PAIR.size // DATA_BITS
 def job_layout(kind: OuterProduct) -> data.StructLayout:
     """The words of a job."""
     return data.StructLayout(dict.fromkeys(kind.job, ADDRESS_BITS))
+
+
+def ask_layout(kind: OuterProduct) -> data.StructLayout:
+    """A question."""
+    return data.StructLayout({**ASK.members, "kind": 3}) if kind.node else ASK
+
+
+def node_members(kind: OuterProduct, flow: Any) -> dict[str, wiring.Member]:
+    """What an answer says of the first node of a row, if runs fill nodes: whether it is `fresh`, with the address of the one
+    `previous` to it; how many pairs it has, `used`."""
+    return {"fresh": flow(1), "previous": flow(ADDRESS_BITS), "used": flow(USED_BITS)} if kind.node else {}
 
 
 def port_members() -> dict[str, wiring.Member]:
@@ -38,7 +52,7 @@ def port_members() -> dict[str, wiring.Member]:
 
 def work_members(kind: OuterProduct) -> dict[str, wiring.Member]:
     """Of what a lane does: `goes` while it is its turn, `idle` when all is done; `answered` with an `answer` of the ledger."""
-    return {**port_members(), "ask": Out(stream.Signature(ASK)), "answered": In(1), "answer": In(ADDRESS_BITS),
+    return {**port_members(), "ask": Out(stream.Signature(ask_layout(kind))), "answered": In(1), "answer": In(ADDRESS_BITS),
             "memory": Out(SramPort(kind.pairs, PAIR_LANES)), "job": In(job_layout(kind)), "goes": In(1), "idle": Out(1),
             "error": Out(ERROR_BITS)}
 
@@ -52,15 +66,18 @@ class LaneWork(wiring.Component):
 
     Members
     -------
-    As of `work_members`; `lane : In`, its own number, if it does not take the next one of all.
+    As of `work_members`, and what it needs of `node_members`; `lane : In`, its own number, if it does not take the next one.
     """
 
     phase = ""
+    needs: tuple[str, ...] = ()     # of `node_members`
 
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, f"{kind.name.lower()}_{self.phase}"
         self.takes = kind.takes_columns if self.phase == MULTIPLY else kind.takes_rows
-        super().__init__({**work_members(kind), **({} if self.takes else {"lane": In(range(kind.lanes))})})
+        answers = node_members(kind, In)
+        super().__init__({**work_members(kind), **({} if self.takes else {"lane": In(range(kind.lanes))}),
+                          **{name: answers[name] for name in self.needs if name in answers}})
 
     @property
     def emit_key(self) -> OuterProduct:

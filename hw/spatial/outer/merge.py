@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
 from ...arch.dma import ADDRESS_BITS, MOST_SPAN, NODE_BYTES, NODES_AXIS
 from ...arch.outer_product import ROOM, RUNS
 from ...emit import macro
 from ...stream.fifo import Fifo
-from .lane_work import ALLOCATE, EXCHANGE, PAIR, READ, LaneWork, PairsIn, Question, ask_for_words
+from .lane_work import ALLOCATE, EXCHANGE, PAIR, READ, USED_BITS, LaneWork, PairsIn, Question, ask_for_words
 from .run_merge import RunMerge
 
 
@@ -36,6 +36,7 @@ class OuterMerge(LaneWork):
     """
 
     phase = "merge"
+    needs = ("used",)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -58,6 +59,14 @@ class OuterMerge(LaneWork):
         end = Signal(at)
         word: Any = data.View(PAIR, self.memory.word)
         store, memory = self.store, self.memory
+        left_out: Value = Const(0)
+        if self.kind.node:
+            # Behind the pairs of the first node there is room that no run has filled.
+            used = Signal(USED_BITS)
+            seen = Signal(range(self.kind.node + 1))
+            left_out = (seen >= used) & (seen != self.kind.node)
+            with m.If(pairs.whole & self.load.ready & (seen != self.kind.node)):
+                m.d.sync += seen.eq(seen + 1)
         m.d.comb += [held.eq(tail - head), ends.i.payload.eq(tail), memory.address.eq(tail), memory.enable.eq(1),
                      memory.data.eq(Cat(pairs.value, pairs.coordinate)),
                      merge.first.eq(head), merge.middle.eq(middle), merge.last.eq(end), merge.to.eq(tail)]
@@ -72,6 +81,8 @@ class OuterMerge(LaneWork):
                     question.ask(m, READ, row)
                 with m.If(self.answered):
                     m.d.sync += first.eq(self.answer)
+                    if self.kind.node:
+                        m.d.sync += [used.eq(self.used), seen.eq(0)]
                     m.next = "LIST"
                     with m.If(self.answer == 0):
                         m.next = "NEXT"
@@ -83,7 +94,7 @@ class OuterMerge(LaneWork):
                 with m.If(self.request.ready):
                     m.next = "TAKE"
             with m.State("TAKE"):
-                self._take(m, pairs, before, opened, ends, runs, held, over)
+                self._take(m, pairs, before, opened, ends, runs, held, over, left_out)
                 with m.If(memory.write.any()):
                     m.d.sync += [tail.eq(tail + 1), before.eq(pairs.coordinate), opened.eq(1)]
             with m.State("RUNS"):
@@ -154,7 +165,7 @@ class OuterMerge(LaneWork):
         return m
 
     def _take(self, m: Module, pairs: PairsIn, before: Signal, opened: Signal, ends: Any, runs: Signal, held: Signal,
-              over: Signal) -> None:
+              over: Signal, left_out: Value) -> None:
         """Pairs into the ring; a run is closed where the next pair does not rise, where there is no room, and at the end."""
         rises = opened & (pairs.coordinate > before)
         full = (held == self.kind.pairs // 2) | (runs >= RUNS - 1)
@@ -164,8 +175,9 @@ class OuterMerge(LaneWork):
             m.d.sync += opened.eq(0)
             m.next = "RUNS"
         with m.Else():
-            m.d.comb += [self.load.ready.eq(1), ends.i.valid.eq(pairs.whole & opened & ~rises)]
-            with m.If(pairs.whole):
+            comes = pairs.whole & ~left_out if self.kind.node else pairs.whole
+            m.d.comb += [self.load.ready.eq(1), ends.i.valid.eq(comes & opened & ~rises)]
+            with m.If(comes):
                 m.d.comb += self.memory.write.eq(~0)
 
     def _lend(self, m: Module, merge: Any) -> None:

@@ -9,7 +9,8 @@ from amaranth.lib import data
 
 from ...arch.dma import ADDRESS_BITS, NODE_BYTES
 from ...arch.outer_product import ASTRAY, PAIR_BYTES, WORD_BYTES
-from .lane_work import ALLOCATE, EXCHANGE, PAIR, LaneWork, PairsIn, Question, ask_for_words
+from ...arch.token import DATA_BITS
+from .lane_work import ALLOCATE, APPEND, EXCHANGE, PAIR, USED_BITS, LaneWork, PairsIn, Question, ask_for_words
 
 
 class OuterMultiply(LaneWork):
@@ -32,6 +33,7 @@ class OuterMultiply(LaneWork):
     """
 
     phase = "multiply"
+    needs = ("fresh", "previous", "used")
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -97,6 +99,9 @@ class OuterMultiply(LaneWork):
                 self._take(m, pairs, at)
                 with m.If(self.ended):
                     m.next = "ALLOCATE"
+            if self.kind.node:
+                self._append(m, question, (rows, terms, at, nth, node, after, factor), (column, last, row))
+                return m
             with m.State("ALLOCATE"):
                 question.ask(m, ALLOCATE, value=rows * (terms + 1) << 3)
                 with m.If(self.answered):
@@ -151,6 +156,80 @@ class OuterMultiply(LaneWork):
                         m.d.sync += row.eq(row + terms)
                         m.next = "ROW"
         return m
+
+    def _append(self, m: Module, question: Question, part: tuple[Signal, ...], rest: tuple[Any, Any, Any]) -> None:
+        """The row of B, times each element of the column, behind what is in the first node of its list, in one request each, or
+        in more where nodes are full."""
+        rows, terms, at, nth, node, after, factor = part
+        column, last, row = rest
+        half, size = self.kind.pairs // 2, self.kind.node
+        word: Any = data.View(PAIR, self.memory.word)
+        store = self.store
+        place = Signal(DATA_BITS)               # of the element of the column
+        done, stop = (Signal.like(terms, name=name) for name in ("done", "stop"))
+        opens = Signal()                        # a node, whose head is written, too
+        room = Signal(USED_BITS)
+        begin = Signal(ADDRESS_BITS)
+        m.d.comb += room.eq(size - Mux(self.fresh, 0, self.used))
+        with m.State("ALLOCATE"):
+            m.d.sync += at.eq(half)
+            m.next = "ELEMENT"
+        with m.State("ELEMENT"):
+            m.d.sync += done.eq(0)
+            m.next = "FACTOR"
+        with m.State("FACTOR"):
+            m.d.sync += [place.eq(word.coordinate), factor.eq(word.value)]
+            with m.If(word.coordinate >= self.job.height):
+                m.d.comb += self.error.eq(ASTRAY)
+            with m.Else():
+                m.next = "APPEND"
+        with m.State("APPEND"):
+            question.ask(m, APPEND, place, terms - done)
+            with m.If(self.answered):
+                m.d.sync += [node.eq(self.answer), after.eq(self.previous), opens.eq(self.fresh), at.eq(done),
+                             begin.eq(self.answer + Mux(self.fresh, 0, NODE_BYTES + (self.used << 3))),
+                             stop.eq(Mux(terms - done > room, done + room, terms))]
+                m.next = "ASK NODE"
+        with m.State("ASK NODE"):
+            ask_for_words(m, self.request, begin, ((stop - done)[:len(terms)] << 1) + (opens << 1), stores=1)
+            with m.If(self.request.ready):
+                m.next = "COORDINATE"
+                with m.If(opens):
+                    m.next = "LINK"
+        with m.State("LINK"):
+            m.d.comb += [store.payload.eq(after), store.valid.eq(1)]
+            with m.If(store.ready):
+                m.next = "COUNT"
+        with m.State("COUNT"):
+            # Of the first node of a list the ledger knows how many there are; all others are full.
+            m.d.comb += [store.payload.eq(2 * size), store.valid.eq(1)]
+            with m.If(store.ready):
+                m.next = "COORDINATE"
+        with m.State("COORDINATE"):
+            m.d.comb += [store.payload.eq(word.coordinate), store.valid.eq(1)]
+            with m.If(store.ready):
+                m.next = "PRODUCT"
+        with m.State("PRODUCT"):
+            m.d.comb += [store.payload.eq(factor.as_signed() * word.value[:self.kind.bits].as_signed()), store.valid.eq(1)]
+            with m.If(store.ready):
+                m.d.comb += self.memory.address.eq(at + 1)
+                m.d.sync += at.eq(at + 1)
+                m.next = "COORDINATE"
+                with m.If(at + 1 == stop):
+                    m.next = "STORED"
+        with m.State("STORED"):
+            with m.If(self.ended):
+                m.d.sync += done.eq(stop)
+                m.next = "APPEND"
+                with m.If(stop == terms):
+                    m.d.sync += [nth.eq(nth + 1), at.eq(half + nth + 1)]
+                    m.next = "ELEMENT"
+                    with m.If(nth + 1 == rows):
+                        m.d.sync += column.eq(column + rows)
+                        m.next = "COLUMN"
+                        with m.If(column + rows == last):
+                            m.d.sync += row.eq(row + terms)
+                            m.next = "ROW"
 
     def _take(self, m: Module, pairs: PairsIn, at: Signal) -> None:
         """Pairs into the lane's memory, from `at` on."""

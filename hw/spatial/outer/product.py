@@ -16,7 +16,7 @@ from ...emit import Macro, macro
 from ...memory.sram import Sram
 from ...stream.lead import lead
 from .frame import OuterFrame, fill_members
-from .lane_work import PAIR_LANES, job_layout
+from .lane_work import PAIR_LANES, job_layout, node_members
 from .ledger import Ledger
 from .merge import OuterMerge
 from .multiply import OuterMultiply
@@ -147,3 +147,5 @@ class OuterProductArray(wiring.Component):
                                  for name in ("enable", "address", "write", "data")]
         for work in [*works.values(), *([] if lane else [frame])]:
             m.d.comb += [work.load.payload.eq(load.payload), work.answer.eq(ledger.answer)]
+            m.d.comb += [getattr(work, name).eq(getattr(ledger, name)) for name in node_members(self.kind, In)
+                         if name in work.signature.members]
