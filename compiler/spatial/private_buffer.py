@@ -21,7 +21,7 @@ from math import prod
 import numpy as np
 
 from ...hw.arch.elastic import Elastic
-from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, MOST_LOOPS, Bank, Level, Loop, PrivateBuffer
+from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, MOST_LOOPS, MOST_TABLE, Bank, Level, Loop, PrivateBuffer
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.token import DATA_BITS
 from .buffer import Buffer, Stored, stored
@@ -97,18 +97,22 @@ class _Maker:
         along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER or taken.dealt else None
         places, sinks = [number * (along or 1) for number in numbers], [sink for sink, _ in local]
         made, nest_said = loop_nest.tried(places, sinks)
-        if made is None:
+        table = () if made is not None else tuple(zip(places, sinks, strict=True))
+        if made is None and (along or self._buffer.wide or len(table) > MOST_TABLE):
             raise self._stored.mistake(f"the array takes {self._tensor.name} in an order that is no loop nest of "
-                                       f"{MOST_LOOPS - 1} loops", "choose another transform, or leave the buffer out")
+                                       f"{MOST_LOOPS - 1} loops, of {len(table):,} steps",
+                                       f"choose another transform, words and {MOST_TABLE:,} steps at most, or leave it out")
+        made = made or ()
         turned = transpose.tried(places, made)
         if along:
             made = (Loop(along, 1, 0), *made)
         depth, skew_said = skew.tried(self._stored, taken, len(mine), shape[-1])
         rows_said = lock_step.tried(self._stored, taken, made, places[0], len(mine))
         kinds = [Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True)]
-        bank = Bank(self._tensor.bits, tuple(kinds), self._buffer.words, places[0], sinks[0], made, len(mine), taken.form,
+        first, first_sink = (0, 0) if table else (places[0], sinks[0])
+        bank = Bank(self._tensor.bits, tuple(kinds), self._buffer.words, first, first_sink, made, len(mine), taken.form,
                     taken.paired, depth, self._buffer.operations, self._buffer.node, taken.dealt, self._buffer.wide,
-                    self._is_short())
+                    self._is_short(), table=table)
         return bank, (nest_said, turned, skew_said, rows_said)
 
     def _gathering(self, shape: Sequence[int], bases: Sequence[int]) -> tuple[Bank, tuple[Verdict, ...]]:

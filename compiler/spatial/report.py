@@ -130,7 +130,9 @@ def buffered(buffers: Sequence[Fed | Written]) -> list[str]:
         takes = f"{ports} port{'s take' if ports > 1 else ' takes'} {f'rows of {ports}' if bank.wide else f'{bank.form}s'}"
         depth = max(bank.depth for bank in buffer.banks)
         loops = f", loops {' x '.join(str(loop.extent) for loop in reversed(bank.loops))}," if bank.loops else ""
-        order = f"in its order{loops} by FIFOs" if depth == 2 else f"one after the other, by skew buffers of {depth} pairs"
+        loops = f", a table of {len(bank.table):,}," if bank.table else loops
+        kept = f"one after the other, by skew buffers of {depth} {'pairs' if bank.paired else 'words'}"
+        order = f"in its order{loops} by FIFOs" if depth == 2 else kept
         if buffer.asks:
             takes = f"{ports} port{'s gather' if ports > 1 else ' gathers'} {'fibers' if bank.whole else 'elements'}"
             order = f"by the coordinates of {_ports(buffer.asks)}"

@@ -31,7 +31,7 @@ class Taken:
     its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads have
     then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.  whole: for each word of
     the ports that find them whole fibers are gathered.  others: the other one, where two ports find coordinates together, those
-    that both have, or either.
+    that both have, or either.  waiting: words of a sink that may wait for a launch, as operations overlap.
     """
 
     form: str
@@ -45,6 +45,7 @@ class Taken:
     whole: bool = False
     others: tuple[str, ...] = ()
     either: bool = False
+    waiting: int = 1
 
 
 def taken(stored: Stored, array: Spatial | Elastic) -> Taken:
@@ -71,7 +72,12 @@ def _of_steps(stored: Stored, spatial: Spatial) -> Taken:
             found = [(spatial.launch(source.position, word.step), source, nth) for nth, word in enumerate(source.words)]
         keyed += [(key, sink, stored.at(port.words[nth].element)) for key, port, nth in found]
     keyed.sort(key=lambda each: each[:2])
-    return Taken(WORD, False, tuple(each.name for each in sources), tuple((sink, at) for _, sink, at in keyed))
+    # Words of earlier operations, whose launch is not before that of a word of this one, wait at their port; and one more where
+    # this operation has others there.
+    words_each = max(len(source.words) if isinstance(source, Port) else 1 for source in sources)
+    overlap = (keyed[-1][0] - keyed[0][0]) // spatial.interval if all(isinstance(each, Port) for each in sources) else 0
+    return Taken(WORD, False, tuple(each.name for each in sources), tuple((sink, at) for _, sink, at in keyed),
+                 waiting=words_each * overlap + (words_each > 1))
 
 
 def _of_fibers(stored: Stored, array: Elastic) -> Taken:

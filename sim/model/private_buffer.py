@@ -61,6 +61,9 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
 
 def _request(bank: Bank) -> Iterator[tuple[int, int]]:
     """Addresses, or numbers of fibers, and where each goes; a dense fiber once."""
+    if bank.table:
+        yield from bank.table
+        return
     places = [(bank.first, bank.first_sink)]
     for loop in reversed(bank.across):
         places = [(place + n * loop.stride, sink + n * loop.hop) for place, sink in places for n in range(loop.extent)]

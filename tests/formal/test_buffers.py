@@ -123,6 +123,7 @@ BANKS = {
     "bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(1, 1, 0), Loop(2, 1, 1)), 2, FIBER, True), LEVEL),
     "lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True),
               {"level.finished": FINISHED, "ahead": AHEAD}),
+    "table": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, WORD, False, table=((0, 0), (4, 1), (1, 0))), {}),
     "chosen": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True), LEVEL),
 }
 

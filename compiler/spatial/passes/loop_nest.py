@@ -23,7 +23,7 @@ def tried(places: Sequence[int], sinks: Sequence[int]) -> tuple[tuple[Loop, ...]
     """The loops, innermost first, of addresses and of the ports to which they go; None where there is no such nest."""
     nest = loops(np.array([*zip(places, sinks)], np.int64))
     if nest is None or len(nest) >= MOST_LOOPS:
-        return None, Verdict(NAME, False, f"the order is no nest of {MOST_LOOPS - 1} loops")
+        return None, Verdict(NAME, False, f"the order is no nest of {MOST_LOOPS - 1} loops, but a table of {len(places):,}")
     made = tuple(Loop(extent, stride, hop) for extent, (stride, hop) in nest)
     if not made:
         return made, Verdict(NAME, True, "it is always the same")

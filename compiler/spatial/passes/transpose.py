@@ -17,8 +17,10 @@ NAME = "transpose"
 
 
 def tried(places: Sequence[int], made: Sequence[Loop]) -> Verdict:
-    """Whether strides turn a tensor around; places: the addresses in the order in which they are taken."""
+    """Whether strides turn a tensor around, or a table does; places: the addresses in the order in which they are taken."""
     if all(a <= b for a, b in pairwise(places)):
         return Verdict(NAME, False, "it is taken as it is stored")
+    if not made:
+        return Verdict(NAME, True, "by the addresses of a table, without a register")
     strides = ", ".join(str(loop.stride) for loop in reversed(made))
     return Verdict(NAME, True, f"by strides of {strides}, without a register")

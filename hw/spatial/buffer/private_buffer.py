@@ -16,6 +16,7 @@ from ...memory.bit_scanner import BitScanner
 from ...memory.list_level import ListLevel
 from ...memory.nest import Nest
 from ...memory.stored_level import StoredLevel
+from ...memory.table import Table
 from ...sparse.interface import is_done, is_stop
 from ...stream.fifo import Fifo, Fifo2
 from ...stream.lead import lead
@@ -100,7 +101,8 @@ class PrivateBank(Component):
         """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served. Returns
         what may be wrong with them."""
         bank = self.bank
-        m.submodules.request = request = Nest(bank.first, tuple((loop.extent, loop.stride) for loop in bank.loops), DATA_BITS)
+        m.submodules.request = request = Table([place for place, _ in bank.table], DATA_BITS) if bank.table else Nest(
+            bank.first, tuple((loop.extent, loop.stride) for loop in bank.loops), DATA_BITS)
         stopping = Signal()
         finishing = Signal()
         served = Signal(range(bank.operations))
@@ -163,8 +165,9 @@ class PrivateBank(Component):
         bank = self.bank
         fibers = bank.form == FIBER
         value = values.payload
-        m.submodules.turn = turn = Nest(bank.first_sink, tuple((loop.extent, loop.hop) for loop in bank.across),
-                                        max(1, (bank.sinks - 1).bit_length()))
+        bits = max(1, (bank.sinks - 1).bit_length())
+        m.submodules.turn = turn = Table([sink for _, sink in bank.table], bits) if bank.table else Nest(
+            bank.first_sink, tuple((loop.extent, loop.hop) for loop in bank.across), bits)
         ends, over, there, moves = (Signal(name=name) for name in ("ends", "over", "there", "moves"))
         crd = Signal(TOKEN)
         # Where fibers are dense their coordinates are counted.
