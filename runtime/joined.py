@@ -42,7 +42,7 @@ def in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int, base: 
         reads = [each.apart for each in streams]
         held = np.concatenate([words for each in reads for words, _ in each.pieces])
         if not static:
-            return repeated(held, len(reads))
+            return repeated(held, len(reads) if glb.load_loops > 1 else 1)
         first, step = Reads(held, reads[0].loops), reads[0].size
     return first if len(streams) == 1 else replace(first, loops=outermost(first.loops, glb.load_loops, len(streams), step))
 

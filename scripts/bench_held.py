@@ -86,19 +86,22 @@ def apart(found: Sequence[Launch], program: Program, arch: Arch, given: Sequence
     for launch in found:
         works = given[at:at + launch.transactions]
         at += launch.transactions
-        sizes = {each: bring.words.size for each, bring in zip(program.loads, launch.loads, strict=True)
-                 if isinstance(bring, WriteMemory)}
+        # All blocks, also those that are alike, of which a launch has one.
+        blocks = {each: np.concatenate([np.asarray(work[each.name]) for work in works]) for each in program.loads}
+        sizes = {each: words.size for each, words in blocks.items()}
         sizes |= {each: sum(work.bounds()[each.name] for work in works if isinstance(work, Bounded)) for each in program.stores}
         starts = {each: place.start(each) + WORD_BYTES * words for each, words in used.items()}
         registers: dict[tuple[str, int | None], int] = {
             ("load_start", place.tile(each)): starts[each] for each in program.loads}
+        registers |= {("load_extent0", place.tile(each)): sizes[each] - 1 for each in program.loads}
+        registers |= {("load_extent1", place.tile(each)): 0 for each in program.loads}
         registers |= {("store_start", place.tile(each)): starts[each] for each in program.stores}
         registers |= {("store_limit", place.tile(each)): sizes[each] for each in program.stores}
         addresses = {each.name: place.tile(each) * arch.glb.tile_bytes + starts[each] for each in program.stores}
         yield replace(
             launch, starts=tuple(_set(each, registers) for each in launch.starts),
-            loads=tuple(replace(bring, address=place.tile(each) * arch.glb.tile_bytes + starts[each])
-                        for each, bring in zip(program.loads, launch.loads, strict=True) if isinstance(bring, WriteMemory)),
+            loads=tuple(WriteMemory(place.tile(each) * arch.glb.tile_bytes + starts[each], words)
+                        for each, words in blocks.items()),
             reads=tuple(replace(each, address=addresses[each.stream]) for each in launch.reads if isinstance(each, Read)))
         for each, words in sizes.items():
             used[each] += -(-words // LANES) * LANES

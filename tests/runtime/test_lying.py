@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -132,6 +133,20 @@ def test_what_few_sub_tiles_take_is_copied_and_the_report_says_so() -> None:
     job = product(KERNELS, rows=2, edge=33)
     assert not any(each.lying for each in planned(job, KERNELS)[1])
     assert job.facts()["copied"] == "B_vals: more words than its sub-tiles"
+
+
+def test_without_a_second_loop_blocks_are_held_one_behind_the_other() -> None:
+    arch = replace(KERNELS, glb=replace(KERNELS.glb, load_loops=1))
+    job = product(arch)
+    program, found = planned(job, arch)
+    memory, copied = Memory(arch), job.work.transactions()
+    for launch in found:
+        memory.do(launch.loads)
+        memory.do(launch.starts)
+        given = [words(each) for each in islice(copied, launch.transactions)]
+        for each in program.loads:
+            assert memory.loaded(each) == [int(word) for one in given for word in one[each.name]]
+    assert job.facts()["copied"] == "B_vals: no room"
 
 
 def test_blocks_that_are_all_alike_are_held_once() -> None:
