@@ -24,7 +24,10 @@ from sardonyx.hw.arch.tile import PE, TileSpec
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
 
-ARCH = Arch("static", 2, 2, mem_every=0, pe=TileSpec("pe", PE.ports, (ALU,)), interconnect=Interconnect(1),
+# What the programs below compute, and no more: every form of the machine has a PE of its own to be built.
+OPS = tuple(BY_NAME[name] for name in ("muladd", "adc", "sbc"))
+ARCH = Arch("static", 2, 2, mem_every=0, interconnect=Interconnect(1),
+            pe=TileSpec("pe", PE.ports, (ALU,), ops=OPS, multiplier_tree=False),
             glb=Glb(columns_per_tile=1, bank_bytes=512, load_loops=2, store_loops=2))
 PLAIN = replace(ARCH, interconnect=Interconnect(1, fifo="none"))
 FULL = replace(ARCH, interconnect=Interconnect(1, fifo="full"))
