@@ -92,7 +92,7 @@ class Held:
 
 
 def run(dut: Alike, cycles: int, signals: Callable[[int], Mapping[str, int]]) -> dict[str, int]:
-    """What was counted; signals: what inputs are set to in a cycle, by name."""
+    """What was counted in so many cycles, or till they differed; signals: what inputs are set to in a cycle, by name."""
     found = dict[str, int]()
 
     async def drive(sim: Any) -> None:
@@ -100,6 +100,8 @@ def run(dut: Alike, cycles: int, signals: Callable[[int], Mapping[str, int]]) ->
             for name, value in signals(cycle).items():
                 sim.set(getattr(dut, name), value)
             await sim.tick()
+            if sim.get(dut.differs):
+                break
         found.update({name: sim.get(getattr(dut, name)) for name in ("differs", "rested", *dut.counted)})
 
     simulator = Simulator(dut)
