@@ -5,7 +5,8 @@ word a cycle a stream; the array computes, one token a cycle in each of its stre
 DMAs read the levels of its result, which are whole only when the last token is there. To that come
 
 * the cycles in which a level is closed, offered, read and freed, of which two overlap: no item is faster than half of them;
-* `FILL` cycles of every launch, in which the first token passes the stages, and nothing overlaps another launch.
+* `FILL` cycles of every launch, in which the first token passes the stages, and nothing overlaps another launch; more where a
+  launch has one item, in which each loop waits for the one before.
 
 What an item takes in each stage is in `item_cycles.py`. That is between 0.85 and 1.1 times what the Verilog takes for nearly
 all of the operands and edges of `scripts/bench_edges.py`; docs/performance.md has what is chosen by it.
@@ -30,7 +31,8 @@ from .tiles import Tiling
 
 CHUNK = 1 << 18     # Items at once.
 ROOM = 1 << 16      # 16-bit words of a bank of the global buffer, if nothing else is said.
-FILL, FILL_LOOP = 15, 12    # Cycles of a launch: those of loading and storing, and of the blocks that a loop passes.
+# Cycles of a launch: those of loading and storing, and of the blocks that a loop passes, of many items and of a single one.
+FILL, FILL_LOOP, FILL_SINGLE = 15, 12, 20
 NAMED_LOAD, NAMED_STORE = 1, 2      # Words of the number of a copy (`hw/sparse/filter.py`, `hw/sparse/arbiter.py`).
 
 
@@ -131,10 +133,10 @@ def expect(root: Node, tiling: Tiling, room: int = ROOM) -> Expected:
         for name, words in estimate.stores.items():
             stored[name] = stored.get(name, 0.0) + float(words.sum())
     loaded = max(sums.values(), default=0.0)
-    launch = FILL + FILL_LOOP * len(tiling.einsum.order)
+    launch, single = (FILL + loop * len(tiling.einsum.order) for loop in (FILL_LOOP, FILL_SINGLE))
     fill = _launches(root, tiling, loaded, room) * launch
     gives = max(stored.values(), default=0.0)
-    return Expected(total + fill, result_words, len(tiling), longest, loaded, gives, fill, apart + len(tiling) * launch)
+    return Expected(total + fill, result_words, len(tiling), longest, loaded, gives, fill, apart + len(tiling) * single)
 
 
 def _launches(root: Node, tiling: Tiling, loaded: float, room: int) -> int:
