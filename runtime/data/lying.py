@@ -75,10 +75,6 @@ class Lying:
         """The block of a tile; of an absent one for -1."""
         return LyingBlock(self, int(self.firsts[number]))
 
-    def gains(self, blocks: int) -> bool:
-        """Whether fewer words come than with a copy of the tile for each of so many blocks."""
-        return self.size + LANES * blocks < (1 + self.count) * blocks
-
     def fits(self, room: int, loops: int) -> bool:
         """Whether it may stay in so many words, and be walked by so many loops."""
         return self.size <= room - filled(room // LIST_SHARE) and len(self.loops) <= loops
@@ -147,16 +143,28 @@ def listed(blocks: Sequence[LyingBlock], base: int) -> Listed:
     return Listed(lines.reshape(-1), operand.loops, 0, len(blocks))
 
 
-def lying(tiles: Tiles, absent: bool) -> Lying | None:
-    """An operand as it lies; None if not all of its levels are dense. absent: some item takes no tile of it."""
+def sides(tiles: Tiles, absent: bool) -> tuple[int, ...] | None:
+    """The shape of an operand as it lies; None if not all of its levels are dense. absent: some item takes no tile of it."""
     form, cut = tiles.access.format, tiles.whole
     if not form.rank or form.dense_levels != form.rank or not len(tiles.ids):
         return None
-    counts = cut.ids.max(axis=0) + 1
+    counts = (cut.ids.max(axis=0) + 1).tolist()
     # Behind the others.
     counts[0] += absent
-    sides = counts * cut.edges
-    shape = (*sides[:-1].tolist(), filled(int(sides[-1])))
+    *above, row = (count * edge for count, edge in zip(counts, cut.edges.tolist(), strict=True))
+    return (*above, filled(row))
+
+
+def gains(shape: tuple[int, ...], tiles: Tiles, blocks: int) -> bool:
+    """Whether fewer words come with an operand of this shape than with a copy of a tile for each of so many blocks."""
+    return math.prod(shape) + LANES * blocks < (1 + math.prod(tiles.edges)) * blocks
+
+
+def lying(tiles: Tiles, absent: bool) -> Lying | None:
+    """An operand as it lies; as of `sides`."""
+    shape, form, cut = sides(tiles, absent), tiles.access.format, tiles.whole
+    if shape is None:
+        return None
     image = np.zeros(shape, np.uint16)
     owners = np.repeat(np.arange(len(tiles.ids)), np.diff(tiles.bounds))
     coords = cut.ids[owners] * cut.edges
@@ -165,5 +173,5 @@ def lying(tiles: Tiles, absent: bool) -> Lying | None:
     pitch = np.array([math.prod(shape[mode + 1:]) for mode in range(len(shape))], np.int64)
     nests = [[(tiles.edges[mode], int(pitch[cut.modes[mode]]))] for mode in reversed(form.order)]
     corners = np.concatenate((cut.ids, np.zeros((1, len(shape)), np.int64)))
-    corners[-1, 0] = counts[0] - 1
+    corners[-1, 0] = shape[0] // cut.edges[0] - 1
     return Lying(image, joined(nests, [1] * len(nests)), (corners * cut.edges) @ pitch)

@@ -25,7 +25,7 @@ from ...compiler.sparse.tiles import Tiles, Tiling
 from ...tensors import values as tensors
 from ...tensors.coordinates import Coo
 from .blocks import Blocks, Bounded, with_segments
-from .lying import Lying, LyingBlock, lying
+from .lying import Lying, LyingBlock, gains, lying, sides
 from .operand_blocks import TileBlocks, encode, runs
 
 
@@ -71,12 +71,16 @@ class Work:
         found: dict[str, Lying | str] = {}
         for at, tiles in enumerate(self.tiling.tiles):
             slot = tiles.access.slot
-            operand = lying(tiles, bool((self.tiling.picks[:, at] == ABSENT).any()))
-            if operand is None:
+            absent, values = bool((self.tiling.picks[:, at] == ABSENT).any()), level_name(slot, VALUES)
+            shape = sides(tiles, absent)
+            if shape is None:
                 continue
-            dealt = slot in self.lanes or self._numbers.keys() & set(tiles.access.indices)
-            found[level_name(slot, VALUES)] = ("dealt to lanes" if dealt else operand if operand.gains(len(self) // groups) else
-                                               "more words than its sub-tiles")
+            if slot in self.lanes or self._numbers.keys() & set(tiles.access.indices):
+                found[values] = "dealt to lanes"
+            elif not gains(shape, tiles, len(self) // groups):
+                found[values] = "more words than its sub-tiles"
+            elif operand := lying(tiles, absent):
+                found[values] = operand
         return found
 
     def _blocks_of(self, lies: Mapping[str, Lying]) -> Iterator[Bounded]:

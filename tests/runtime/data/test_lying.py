@@ -113,6 +113,12 @@ def test_operands_lie_if_all_of_their_levels_are_dense(form: str, lies: bool) ->
     assert (found is not None) == lies
 
 
+def test_an_operand_of_few_tiles_far_apart_is_copied_and_takes_no_memory() -> None:
+    far = Coo.make((1 << 20, 1 << 20), np.array([[0, 0], [(1 << 20) - 1, (1 << 20) - 1]]), np.array([2, 3]))
+    tiling = tile(parse("X(i,j) = A(i,j) * B(i,j)", "ij", {"B": "dd"}), {"A": far, "B": far}, 100, 8)
+    assert Work(tiling).dense() == {"B_vals": "more words than its sub-tiles"}
+
+
 @pytest.mark.parametrize("rows,gains", [(1, False), (2, True), (40, True)])
 def test_an_operand_that_few_sub_tiles_take_is_copied(rows: int, gains: bool) -> None:
     einsum = parse("x(i) = A(i,j) * b(j)", "ij", {"b": "d"})
