@@ -229,10 +229,12 @@ class LevelBuffer(wiring.Component):
     def _there(self, halves: list[LineCombiner], slots: Slots, half: Value) -> Value:
         """Whether a line of entries of the oldest level is in the SRAM: of one being written, those that are full.
 
-        While a line of such a level waits to be written, it goes first. Segments, for which this port asks, too, are all there.
+        Not the one that waits to be written. Segments, for which this port asks, too, are all there.
         """
         words = Mux(self.values & ~slots.oldest, halves[SEGMENTS].before, halves[COORDINATES].before)
-        waits = Mux(half, *(each.line.valid & (each.line.payload.slot == slots.oldest) for each in reversed(halves)))
+        lines = [each.line for each in reversed(halves)]
+        asked = (slots.first[slots.oldest][half] + self.entries.line)[:len(lines[0].payload.address)]
+        waits = Mux(half, *(line.valid & (line.payload.address == asked) for line in lines))
         whole = slots.held.bit_select(slots.oldest, 1) | (~self.values & (self.entries.array == SEGMENTS))
         return ~waits & (whole | (self.entries.line < words[(self.lanes - 1).bit_length():]))
 
