@@ -15,7 +15,9 @@ import numpy as np
 from ...hw.arch.cgra import Arch
 from ...hw.arch.glb import LINE_BYTES
 from ...hw.arch.soc import CONFIGURING
+from ...runtime.commands import WriteRegister
 from ...runtime.device import read_back, register_address, whole_lines
+from ...runtime.registers import queues
 from .activity import Activity, Count
 from .process import Process
 
@@ -32,10 +34,11 @@ class Machine(Process):
     counting : bool      For a library that is built to: count what moves while programs run, see `activity`.
     posts : bool         The host goes on before the answers to what it writes, over each bus in order and over both at once:
                          registers that follow each other take a cycle each, and bursts no cycle between them. It waits for
-                         all before it reads anything, before a write to `control`, and before it closes, but for an error. By
-                         default a register takes 5 cycles, and a burst 3 more than its beats. It waits for what it writes to
-                         `control`, too: a start takes the registers of loads and stores in the flush behind it, so those of
-                         the next descriptor must not come before.
+                         all before it reads anything and before it closes, but for an error, and for bursts before what begins
+                         something that reads their words: a write to `control` or `group`, or one that queues a descriptor.
+                         By default a register takes 5 cycles, and a burst 3 more than its beats. It waits for what it writes
+                         to `control` and `group`, too: a start takes the registers of loads and stores in the flush behind it,
+                         so those of the next descriptor must not come before.
     """
 
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
@@ -56,10 +59,11 @@ class Machine(Process):
     def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
         """Write a register of the controller of a region, or one of a GLB tile."""
         address = register_address(self.arch, name, glb_tile, region)
-        if name == "control" and self._bursts:
+        commands = name in ("control", "group")
+        if self._bursts and (commands or queues(WriteRegister(name, value, glb_tile))):
             self._write()
         self._posted.append((name, address, value & 0xFFFFFFFF))
-        if not self._posts or name == "control":
+        if not self._posts or commands:
             self._write()
 
     def _write(self) -> None:

@@ -162,6 +162,26 @@ def test_a_host_that_posts_bursts_has_no_cycle_between_them_and_writes_registers
             posting.read_register("status")
 
 
+def test_a_host_that_posts_queues_nothing_before_the_words_are_there() -> None:
+    """Registers take fewer cycles than the bursts that were asked for before them."""
+    with simulator.whole_machine(LEAST).start(posts=True) as posting:
+        posting.configure(words(copier(LEAST), LEAST))
+        prepare(posting, [3, 5, 6, 7])
+        posting.write_register("hold", 1)
+        posting.write_register("control", 1)
+        for _ in range(4):
+            posting.write_memory(LEAST.glb.tile_bytes * STORE + 512, np.zeros(256, np.uint16))
+        posting.write_memory(64, np.array([3, 1, 2, 9], np.uint16))
+        posting.write_register("load_start", 64, LOAD)
+        posting.write_register("store_start", 64, STORE)
+        posting.write_register("store_control", 1 | QUEUED, STORE)
+        posting.write_register("load_control", 1 | QUEUED, LOAD)
+        posting.write_register("hold", 0)
+        assert posting.wait(5000) and posting.read_register("status") >> FINISHED & 1
+        assert [posting.read_memory(LEAST.glb.tile_bytes * STORE + place, 4).tolist() for place in (0, 64)] == [
+            [3, 5, 6, 7], [3, 1, 2, 9]]
+
+
 def test_what_is_posted_last_is_written_before_the_machine_closes_and_what_is_refused_is_told() -> None:
     library = simulator.whole_machine(LEAST)
     refused = "write of register claim was answered with 2"
