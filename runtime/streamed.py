@@ -1,7 +1,7 @@
 """Configuration words in the global buffer, and the commands that have DMAs stream them.
 
 Needs:   words by GLB tile (`data/images.py`).
-Gives:   commands; packed words where the machine reads such (`Glb.packed`).
+Gives:   commands; packed words where the machine reads such (`Glb.packed`) and they are fewer.
 """
 
 from __future__ import annotations
@@ -43,9 +43,12 @@ def streamed(given: Mapping[int, np.ndarray], arch: Arch) -> Iterator[Command]:
     """A round of configuration words (`images`) into memory, from where the configuration DMAs stream them."""
     found: dict[int, Streamed] = {}
     for tile, words in given.items():
-        lines = packed(words) if arch.glb.packed else words
+        shorter = packed(words) if arch.glb.packed else words
+        # Words far from each other, all of whose bytes are set, take more lines packed, and have room for no more.
+        packs = len(shorter) < len(words)
+        lines = shorter if packs else words
         start = config_start(len(lines), arch.glb)
-        found[tile] = Streamed(start, len(lines), arch.glb.packed,
+        found[tile] = Streamed(start, len(lines), packs,
                                (WriteMemory(tile * arch.glb.tile_bytes + start, lines.view("<u2")),))
     return streaming(found, arch)
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 from machines import LEAST, copier
 from packed_words import unpacked
 
 from sardonyx.compiler.backend.image import image
 from sardonyx.runtime.commands import Command, Wait, WriteMemory, WriteRegister
 from sardonyx.runtime.plan import prepare
+from sardonyx.runtime.streamed import streamed
 
 PACKS = replace(LEAST, glb=replace(LEAST.glb, packed=True))
 
@@ -33,3 +35,13 @@ def test_the_limit_of_cycles_is_for_lines_of_which_each_byte_takes_one() -> None
     commands = [*prepare(copier(PACKS), PACKS)]
     lines = max(count for (name, _), count in told(commands).items() if name == "config_words")
     assert isinstance(commands[-1], Wait) and commands[-1].limit > 8 * lines
+
+
+def test_words_that_packing_would_make_longer_than_their_room_are_brought_as_they_are() -> None:
+    """A round of them fills a GLB tile: packed, each takes a place of six bytes and four of data."""
+    words = np.array([(number * 37 % 2) << 56 | (200 - number) << 48 | number * 301 << 32 | 0x1020304
+                      for number in range(PACKS.glb.program_bytes // 8)], "<u8")
+    commands = [*streamed({1: words}, PACKS)]
+    brought, = (each for each in commands if isinstance(each, WriteMemory))
+    assert brought.address == PACKS.glb.tile_bytes and brought.words.tobytes() == words.tobytes()
+    assert [told(commands)[name, 1] for name in ("config_control", "config_words")] == [1, len(words)]
