@@ -81,6 +81,7 @@ def written(writer: Writer, number: int, job: Job, kept: Kept, chained: bool) ->
     """Write a job, its launches in one run if they can be."""
     writer.add(f"/* {number}: {_comment(job.name)} */", words=0)
     writer.mark(Mark(number, "configure"))
+    # What is restored need not be filled before; where that is kept, all that the program fills counts.
     program = job.program if job.resumes is None else replace(job.program, contents={})
     found = launches(job.program, writer.arch, job.transactions, job.bounds, chained=chained)
     coming = list(itertools.islice(found, 1))
@@ -96,7 +97,7 @@ def written(writer: Writer, number: int, job: Job, kept: Kept, chained: bool) ->
         begun = _Begun({})
     if kept.begins is not None:
         writer.mark(Mark(number, "restore"))
-        writer.write(memories.restores(program, writer.arch, kept.begins), Mark(number, "restored"))
+        writer.write(memories.restores(job.program, writer.arch, kept.begins), Mark(number, "restored"))
     phases = ordered(itertools.chain(coming, found), ahead=len(begun.loaded) > 1)
     gave = tuple(_launches(writer, number, job, phases, begun))
     # What is being taken may lie where the next configurations come to.
@@ -104,10 +105,10 @@ def written(writer: Writer, number: int, job: Job, kept: Kept, chained: bool) ->
     writer.mark(Mark(number, "left"))
     saved: dict[Site, int] = {}
     if kept.ends is not None:
-        writer.write(memories.saves(program, writer.arch, kept.ends), Mark(number, "saved"))
+        writer.write(memories.saves(job.program, writer.arch, kept.ends), Mark(number, "saved"))
         if kept.leaves:
             saved = {each.site: writer.out(each.glb_tile * writer.arch.glb.tile_bytes + each.first, LINE_BYTES * each.pairs)
-                     for each in memories.places(program, writer.arch, kept.ends)}
+                     for each in memories.places(job.program, writer.arch, kept.ends)}
             writer.settle()
     writer.add("JOB_DONE")
     return Written(gave, saved)

@@ -58,6 +58,20 @@ def ran(jobs: Sequence[Job], arch: Arch, columns: Sequence[int]) -> "tuple[syste
     return system.run_jobs(jobs, takes, arch, lambda stage: None, columns=columns), stored
 
 
+def test_memories_that_a_program_fills_without_being_configured_for_them_are_kept_by_jobs_that_resume() -> None:
+    """Programs that a host has saved have such contents."""
+    one, first, _ = looked_up(1)
+    spare = next(site for site, words in memories.memories(WHOLE, one.program).items() if site not in one.program.config)
+    program = replace(one.program, contents={**one.program.contents, spare: (1, 2)})
+    made = firmware([Job("one", program, pieces(first)[:2], {}, keeps=True),
+                     Job("rest", program, pieces(first)[2:], {}, keeps=True, resumes=0)], WHOLE, 1 << 20)
+    tile = spare[0] // WHOLE.glb.columns_per_tile
+    kept = [each for each in memories.places(program, WHOLE) if each.glb_tile == tile]
+    restored = f"SARDONYX_GLB({tile}) + SARDONYX_GLB_CONFIG_WORDS, {sum(each.pairs for each in kept):#x}u"
+    assert restored in made.commands[made.commands.index("/* 1: rest */"):]
+    assert made.saved[1].keys() == memories.used(WHOLE, program).keys() > memories.used(WHOLE, one.program).keys()
+
+
 @needs_compiler
 @pytest.mark.parametrize("arch, columns, region", [
     (TABLES, (4, 4), 1),
