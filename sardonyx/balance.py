@@ -41,7 +41,8 @@ def work_queue(index: object, *, where: object = None, grain: object = ROW) -> B
     """
     if isinstance(grain, str) and grain == OPERATION:
         if not isinstance(index, Index) or where is not None:
-            raise UserError(f"it is of {arguments.said(index)}, where {arguments.said(where)}", "balance",
+            told = [str(each) if isinstance(each, Index | Condition) else arguments.said(each) for each in (index, where)]
+            raise UserError(f"it is of {told[0]}, where {told[1]}", "balance",
                             'give sp.work_queue(k, grain="operation"): any operation may go to any lane')
         return Balance(index.name, None, None, "", 0, OPERATION, f"work queue of {index}, an operation at a time")
     return _balance(index, None, None, where, grain, f"work queue of {index}")

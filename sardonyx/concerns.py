@@ -190,8 +190,9 @@ class Concerns:
         """The buffers, of which words go in an order that is known."""
         for name, buffer in self.buffers.items():
             if not isinstance(buffer, Buffer):
-                raise UserError(f"{type(buffer).__name__} is for vectors, and words of {name} have an order that is known",
-                                f"buffers: {name}", "use sp.Buffer(...), or the dataflow sp.Vectors(...)")
+                flow = "Lanes" if isinstance(buffer, Lists | Runs) else "Vectors"
+                raise UserError(f"{type(buffer).__name__} is for {flow.lower()}, and words of {name} have an order that is "
+                                "known", f"buffers: {name}", f"use sp.Buffer(...), or the dataflow sp.{flow}(...)")
         return {name: buffer for name, buffer in self.buffers.items() if isinstance(buffer, Buffer)}
 
     @functools.cached_property

@@ -16,6 +16,7 @@ from . import arguments
 from .compiler.spatial.laned import Laned, Side
 from .hw.arch.errors import UserError
 from .hw.arch.outer_product import MULTIPLY, VALUE_BITS
+from .sparse_products import within
 
 MOST_PAIRS, MOST_DENSE, MOST_TERMS = 1 << 22, 1 << 22, 1 << 20
 # Of random operands: places of an index at most, how many of them are not 0, and runs of a list.
@@ -55,11 +56,7 @@ def taken(made: Laned, side: Side, given: Any) -> Elements:
     if sparse is None or sparse.ndim != dimensions or sparse.dtype.kind not in "iu" or not all(sparse.shape):
         raise UserError(f"it is {arguments.said(given)}", side.name, f"give whole numbers in {dimensions} dimensions")
     bits = made.kind.bits if made.kind.phases == MULTIPLY else VALUE_BITS
-    least, most = -1 << bits - 1, (1 << bits - 1) - 1
-    if sparse.nnz and (sparse.data.min() < least or sparse.data.max() > most):
-        raise UserError(f"it has {sparse.data.min()}..{sparse.data.max()}", side.name, f"give {least}..{most}")
-    sparse = sparse.astype(np.int64)
-    sparse.sum_duplicates()
+    sparse = within(side.name, bits, sparse)
     if side.sparse:
         sparse.eliminate_zeros()
     elif np.prod(sparse.shape) > MOST_DENSE:

@@ -92,12 +92,21 @@ def operand(name: str, bits: int, given: Any) -> scipy.sparse.coo_array:
         found = scipy.sparse.coo_array(array)
     if found.dtype.kind not in "iu" or not all(found.shape):
         raise UserError(f"it has {found.dtype} of shape {found.shape}", name, "give whole numbers")
-    found = found.astype(np.int64)
-    found.sum_duplicates()
+    found = within(name, bits, found)
     found.eliminate_zeros()
+    return found
+
+
+def within(name: str, bits: int, given: scipy.sparse.coo_array) -> scipy.sparse.coo_array:
+    """Whole numbers, those of one place added, that have so many bits; else UserError."""
+    found = given.astype(np.int64)
+    found.sum_duplicates()
     least, most = -1 << bits - 1, (1 << bits - 1) - 1
-    if found.nnz and (found.data.min() < least or found.data.max() > most):
-        raise UserError(f"it has {found.data.min()}..{found.data.max()}", name, f"give {least}..{most}")
+    # Of unsigned ones those that are no int64 would have wrapped.
+    far = given.data[given.data > np.iinfo(np.int64).max] if given.dtype == np.uint64 else found.data[:0]
+    values = far if len(far) else found.data
+    if len(values) and (values.min() < least or values.max() > most):
+        raise UserError(f"it has {values.min()}..{values.max()}", name, f"give {least}..{most}")
     return found
 
 

@@ -115,8 +115,12 @@ def _operands(value: Expr, merges: bool) -> tuple[Read, ...]:
         return (value,)
     factors = value.operands if isinstance(value, Call) and value.operation == "mul" else ()
     if merges or len(factors) != 2 or not all(isinstance(each, Read) for each in factors):
-        raise mistake(f"{'points add' if merges else 'points have'} {value}")
-    return tuple(each for each in factors if isinstance(each, Read))
+        raise mistake(f"{'points add' if merges else 'points have'} {shown(str(value), 120)}")
+    found = tuple(each for each in factors if isinstance(each, Read))
+    if found[0].name == found[1].name:
+        raise UserError(f"both factors are of {found[0].name}, which is stored in one order", "functionality",
+                        "give its elements as two operands, A(i,k) * B(k,j)")
+    return found
 
 
 def _plain(read: Read) -> tuple[str, ...]:

@@ -185,6 +185,9 @@ REFUSED: "list[tuple[dict[str, Any], str]]" = [
      "buffers: B: A has 32 words and B 64, halves of one memory\n  try: give both 64"),
     ({"buffers": {"A": sp.Runs(), "B": fibers(0, 1), "P": sp.Lists()}}, "buffers: A: of A lanes take a fiber for each k"),
     ({"buffers": {"X": sp.Runs()}}, "buffers: there is no operand X\n  try: choose from A, B, P"),
+    ({"functionality": sp.functionality("P(i,k,j) = A(i,k) * A(k,j)"), "sparsity": []},
+     "functionality: both factors are of A, which is stored in one order\n"
+     "  try: give its elements as two operands, A(i,k) * B(k,j)"),
     ({"short": True}, "short: lanes wait for memory, each by itself\n  try: leave it out")]
 
 
@@ -226,6 +229,27 @@ def test_operands_that_do_not_fit_are_refused(given: "dict[str, object]", said: 
             both().run(**{"engine": "tokens", "B": np.ones((5, 4), int), **given})
 
 
+@pytest.mark.parametrize("engine", ["golden", "tokens"])
+def test_elements_of_one_place_are_added_before_it_is_said_that_they_fit(engine: str) -> None:
+    def twice(value: int) -> Any:
+        return scipy.sparse.coo_array(([value, -5000 if value > 32767 else value], ([0, 0], [0, 0])), (4, 4))
+
+    for design in (MULTIPLY_DESIGN, both()):
+        with pytest.raises(UserError, match=r"A: it has 60000\.\.60000"):
+            design.run(engine, A=twice(30000), B=np.ones((4, 4), int))
+        assert design.run(engine, A=twice(37000), B=np.ones((4, 4), int)).value.max() == 32000
+
+
+def test_unsigned_numbers_that_would_wrap_are_refused() -> None:
+    for design in (MULTIPLY_DESIGN, both()):
+        with pytest.raises(UserError, match=r"A: it has 18446744073709551615\.\.18446744073709551615"):
+            design.run("golden", A=np.full((2, 2), (1 << 64) - 1, np.uint64), B=np.ones((2, 2), int))
+
+
+IN_STEP = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[1, 0, 0], [0, 1, 0], [1, 1, 1]]),
+                    {"i": 2, "j": 2, "k": 2}, buffers={"C": sp.Lists()})
+
+
 def test_what_lanes_have_not_is_refused_by_name() -> None:
     for ask, said in ((MULTIPLY_DESIGN.picture, "it has lanes, of which there is no picture"),
                       (MULTIPLY_DESIGN.accelerator, "use sp.phases(multiply, merge).accelerator()"),
@@ -233,7 +257,10 @@ def test_what_lanes_have_not_is_refused_by_name() -> None:
                       (lambda: MERGE_DESIGN.run("golden", P=np.ones((1, 1, 16), int)), "give sp.Runs(words=64) to P"),
                       (lambda: sp.Lanes(k, (i, k)), "indices k, i, k name one twice"),
                       (lambda: sp.Lanes(k, (i, j), lanes=2, ports=4), "ports are 4, more than the 2 lanes"),
-                      (lambda: sp.work_queue(k, where=k >= 2, grain="operation"), "any operation may go to any lane"),
+                      (lambda: sp.work_queue(k, where=k >= 2, grain="operation"),
+                       "it is of k, where 2 <= k\n  try: give sp.work_queue(k, grain=\"operation\"): any operation may go"),
+                      (IN_STEP.hardware, "Lists is for lanes, and words of C have an order that is known\n"
+                       "  try: use sp.Buffer(...), or the dataflow sp.Lanes(...)"),
                       (lambda: both().run("golden", A=np.ones((2, 2), int), B=np.ones((2, 17), int)), "B: j has 17 places"),
                       (lambda: sp.Design(MULTIPLIES[0], sp.Transform([[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
                                          {"i": 2, "j": 2, "k": 2}, balance=[sp.work_queue(k, grain="operation")]).explain(),
