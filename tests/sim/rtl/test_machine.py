@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from machines import KERNELS, LEAST, copier
+from machines import BESIDE, KERNELS, LEAST, copier
 from stencil_machine import STENCILS
 
 from sardonyx.compiler.backend.encode import address, words
@@ -180,6 +180,24 @@ def test_a_host_that_posts_queues_nothing_before_the_words_are_there() -> None:
         assert posting.wait(5000) and posting.read_register("status") >> FINISHED & 1
         assert [posting.read_memory(LEAST.glb.tile_bytes * STORE + place, 4).tolist() for place in (0, 64)] == [
             [3, 5, 6, 7], [3, 1, 2, 9]]
+
+
+@pytest.mark.parametrize("name", ["control", "group"])
+def test_a_host_that_posts_waits_for_bursts_before_a_command_and_then_for_that(name: str) -> None:
+    class Told(Machine):
+        def __init__(self) -> None:
+            self.arch, self._posts, self._posted, self._bursts = BESIDE, True, [], []
+            self.told: list[tuple[list[str], int]] = []
+
+        def _write(self) -> None:
+            self.told.append(([each for each, _, _ in self._posted], len(self._bursts)))
+            self._posted, self._bursts = [], []
+
+    posting = Told()
+    posting.write_register("load_start", 8, LOAD)
+    posting.write_memory(8, np.zeros(4, np.uint16))
+    posting.write_register(name, 1)
+    assert posting.told == [(["load_start"], 1), ([name], 0)]
 
 
 def test_what_is_posted_last_is_written_before_the_machine_closes_and_what_is_refused_is_told() -> None:
