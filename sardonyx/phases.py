@@ -24,7 +24,7 @@ from .compiler.spatial.laned import Laned
 from .compiler.spatial.lanes import Lanes, Runs
 from .concerns import Concerns
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import BOTH, MERGE, MULTIPLY
+from .hw.arch.outer_product import BOTH, MERGE, MULTIPLY, VALUE_BITS
 from .lane_operands import coordinates
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign
@@ -114,8 +114,11 @@ class PhasedDesign(OuterProductDesign):
         for design, each in zip((self.multiply, self.merge), self._laned):
             assert isinstance(design.dataflow, Lanes), "it has lanes"
             parts.append(lane_runs.explained(each, design.functionality, design.dataflow, tuple(design.sparsity)).text)
-        lines = made.text.splitlines()
-        return Outcome(made.report, "\n\n".join((*parts, f"both, one after the other: {lines[0]}\n{lines[-1]}")))
+        _, merges = self._laned
+        shape = " x ".join(f"{merges.bounds[index]:,}" for index in merges.result.indices)
+        whole = (f"both, one after the other: {merges.result.name} of up to {shape}, any {merges.runs}, from memory to memory; "
+                 f"values of {self.kind.bits} bits, sums of {VALUE_BITS}")
+        return Outcome(made.report, "\n\n".join((*parts, f"{whole}\n{made.text.splitlines()[-1]}")))
 
     def random(self, operations: int = 1, seed: int = 0) -> dict[str, Any]:
         """As of an outer product, with names and dimensions of these operands."""

@@ -116,14 +116,14 @@ def test_only_the_concern_that_changes_changes_the_machine() -> None:
         assert replace(MULTIPLY_DESIGN, **changed).laned.kind == replace(kind, **fields)
 
 
-def both(turned: bool = False, **names: str) -> sp.PhasedDesign:
+def both(turned: bool = False, rows: int = 16) -> sp.PhasedDesign:
     """Both phases on two lanes that share a port; turned, lists are of columns."""
     outer, inner = (j, i) if turned else (i, j)
-    by = {"i": "A", "j": "B"}
-    multiply = replace(MULTIPLY_DESIGN, dataflow=sp.Lanes(k, (outer, inner), lanes=2, ports=1), bounds={"i": 16, "j": 16},
-                       balance=[sp.work_queue(k, grain="operation")], **names)
+    by, bounds = {"i": "A", "j": "B"}, {"i": rows, "j": 16}
+    multiply = replace(MULTIPLY_DESIGN, dataflow=sp.Lanes(k, (outer, inner), lanes=2, ports=1), bounds=bounds,
+                       balance=[sp.work_queue(k, grain="operation")])
     skipped = sp.skip(inner, where=P(i, k, j) == 0)
-    merge = replace(MERGE_DESIGN, dataflow=sp.Lanes(outer, (k, inner), lanes=2, ports=1), bounds={"i": 16, "j": 16},
+    merge = replace(MERGE_DESIGN, dataflow=sp.Lanes(outer, (k, inner), lanes=2, ports=1), bounds=bounds,
                     sparsity=[skipped], balance=[sp.work_queue(outer, grain="operation")])
     assert multiply.laned.operands[0].name == by[multiply.laned.lists]
     return sp.phases(multiply, merge, name="outer_test")
@@ -141,6 +141,18 @@ def test_lists_of_rows_and_lists_of_columns_are_the_same_product_through_memory(
     for engine in ("golden", "tokens"):
         found = design.run(engine, A=scipy.sparse.csr_array(a), B=b).value
         assert scipy.sparse.issparse(found) and found.shape == (9, 13)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_explain_says_of_both_phases_what_run_takes(turned: bool) -> None:
+    design = both(turned, rows=40)
+    assert "both, one after the other: C of up to 40 x 16, any k, from memory to memory; values of 16 bits, sums of 32\n" \
+        in design.explain().text
+    single = {"A": np.eye(40, 1, dtype=int), "B": np.eye(1, 16, dtype=int)}
+    assert design.run("golden", **single).value.shape == (40, 16)
+    for name, shape, said in (("A", (41, 1), "i has 41 places, and up to 40"), ("B", (1, 17), "j has 17 places, and up to 16")):
+        with pytest.raises(UserError, match=said):
+            design.run("golden", **single | {name: np.eye(*shape, dtype=int)})
 
 
 def test_outerspace_is_both_phases_and_no_size_besides() -> None:
