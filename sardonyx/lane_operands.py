@@ -97,7 +97,7 @@ def check_extents(made: Laned, given: Mapping[str, Elements]) -> None:
             most = made.bounds.get(index, MOST_TERMS)
             if extent > most:
                 raise UserError(f"{index} has {extent:,} places, and up to {most:,} in this design", side.name,
-                                f"give fewer, or another bound of {index}")
+                                f"give fewer{f', or another bound of {index}' if index in made.bounds else ''}")
 
 
 def products(left: Elements, right: Elements) -> Elements:

@@ -18,7 +18,7 @@ from .compiler.lang.sparsity import Skip
 from .compiler.spatial.laned import Laned, Side
 from .compiler.spatial.lanes import Lanes
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import ERRORS, MULTIPLY
+from .hw.arch.outer_product import ERRORS, MOST_MEMORY, MULTIPLY
 from .hw.spatial.outer.product import OuterProductArray
 from .lane_operands import MOST_PAIRS, Elements, added, check_extents, products, random, taken, value
 from .outcome import Computed, Outcome
@@ -104,8 +104,9 @@ def _check_room(made: Laned, name: str, partial: Elements, wanted: Elements) -> 
         raise UserError(f"lists have {len(partial.values):,} elements", name, f"give {MOST_PAIRS:,} or fewer")
     longest = int(np.bincount(wanted.places[:, 0], minlength=1).max())
     if made.kind.phases != MULTIPLY and longest > made.kind.most_row:
+        words, operand = 1 << (2 * longest + 1).bit_length(), made.operands[0].name
         raise UserError(f"a list of the result has {longest:,} elements, and a lane has room for {made.kind.most_row:,}", name,
-                        f"give sp.Runs(words={1 << (2 * longest + 1).bit_length()}) to {made.operands[0].name}")
+                        f"give {f'sp.Runs(words={words}) to {operand}' if words <= MOST_MEMORY else f'{operand} in parts'}")
 
 
 def _split(elements: Elements, first: int, extent: int) -> list[np.ndarray]:

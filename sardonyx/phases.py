@@ -11,6 +11,7 @@ Source:  OuterSPACE IV; Stellar II and III (five concerns), VI-C.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -134,6 +135,7 @@ class PhasedDesign(OuterProductDesign):
 
         Engine `tokens` does what both phases do there, one after the other.
         """
+        began = time.perf_counter()
         arguments.choice("engine", engine, lane_runs.ENGINES)
         given = {**self.random(1, seed), **operands}
         multiplies, merges = self._laned
@@ -142,7 +144,8 @@ class PhasedDesign(OuterProductDesign):
             first = lane_runs.run(multiplies, self.name, engine, stalls, progress, seed, sparse)
             second = lane_runs.run(merges, self.name, engine, stalls, progress, seed, {merges.operands[0].name: first.value})
             dense = not any(map(scipy.sparse.issparse, given.values()))
-            return replace(second, report={**first.report, **second.report},
+            took = {"elapsed_s": round(time.perf_counter() - began, 2)}
+            return replace(second, report={**first.report, **second.report, **took},
                            value=second.value.toarray() if dense else second.value)
         self._check_bounds(given)
         found = super().run(engine, stalls, progress, seed, latency, **{
