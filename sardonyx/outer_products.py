@@ -38,7 +38,7 @@ from .runtime.spatial_commands import check
 from .runtime.spatial_header import header
 from .runtime.spatial_products import check_shape
 from .sim.rtl.accelerator import LATENCY, SimulatedAccelerator
-from .sparse_products import operand
+from .sparse_products import check_dense, operand
 
 # The names of modules that it is made of.
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|picorv32|waiting|"
@@ -206,7 +206,8 @@ class OuterProductDesign:
         left, right = (operand(name, self.kind.bits, given[name]) for name in self.names)
         there = self._places(left, right)
         half = 1 << VALUE_BITS - 1
-        dense = not any(map(scipy.sparse.issparse, given.values()))
+        if dense := not any(map(scipy.sparse.issparse, given.values())):
+            check_dense(there.shape)
         wanted = _at(scipy.sparse.csr_array(left @ right), there)
         wanted.data = (wanted.data + half) % (2 * half) - half
         facts: dict[str, object] = {"engine": engine, **self.facts(), "nonzeros": there.nnz,

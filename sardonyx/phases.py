@@ -30,6 +30,7 @@ from .lane_operands import coordinates
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign
 from .sim.rtl.accelerator import LATENCY
+from .sparse_products import check_dense
 
 
 def phases(multiply: object, merge: object, *, name: str = "outer_product") -> PhasedDesign:
@@ -142,8 +143,10 @@ class PhasedDesign(OuterProductDesign):
         if engine == "tokens":
             sparse = {name: each if (found := coordinates(each)) is None else found for name, each in given.items()}
             first = lane_runs.run(multiplies, self.name, engine, stalls, progress, seed, sparse)
+            if dense := not any(map(scipy.sparse.issparse, given.values())):
+                extents = dict(zip(merges.operands[0].indices, first.value.shape))
+                check_dense(tuple(extents[index] for index in merges.result.indices))
             second = lane_runs.run(merges, self.name, engine, stalls, progress, seed, {merges.operands[0].name: first.value})
-            dense = not any(map(scipy.sparse.issparse, given.values()))
             took = {"elapsed_s": round(time.perf_counter() - began, 2)}
             return replace(second, report={**first.report, **second.report, **took},
                            value=second.value.toarray() if dense else second.value)

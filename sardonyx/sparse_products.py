@@ -5,6 +5,7 @@ Errors:  UserError for operands that cannot be multiplied, and results that have
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -108,6 +109,12 @@ def within(name: str, bits: int, given: scipy.sparse.coo_array) -> scipy.sparse.
     if len(values) and (values.min() < least or values.max() > most):
         raise UserError(f"it has {values.min()}..{values.max()}", name, f"give {least}..{most}")
     return found
+
+
+def check_dense(shape: tuple[int, ...]) -> None:
+    """UserError for a result that has no room as an array."""
+    if (count := math.prod(shape)) > MOST_ELEMENTS:
+        raise UserError(f"the result has {count:,} elements", "operands", "give one of them as a sparse array of SciPy")
 
 
 def _placed(values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> scipy.sparse.csr_array:

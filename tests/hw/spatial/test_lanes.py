@@ -264,6 +264,16 @@ IN_STEP = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([
                     {"i": 2, "j": 2, "k": 2}, buffers={"C": sp.Lists()})
 
 
+@pytest.mark.parametrize("engine", ["golden", "tokens"])
+def test_a_result_that_has_no_room_as_an_array_is_asked_for_as_a_sparse_one(engine: str) -> None:
+    design = sp.phases(*(replace(each, bounds={"i": 1 << 15, "j": 1 << 16}) for each in (MULTIPLY_DESIGN, MERGE_DESIGN)))
+    a, b = np.eye(1 << 15, 1, dtype=np.int8), np.eye(1, 1 << 16, dtype=np.int8)
+    with pytest.raises(UserError, match="the result has 2,147,483,648 elements"):
+        design.run(engine, A=a, B=b)
+    if engine == "golden":
+        assert design.run(engine, A=scipy.sparse.csr_array(a), B=b).value.nnz == 1
+
+
 def test_what_lanes_have_not_is_refused_by_name() -> None:
     for ask, said in ((MULTIPLY_DESIGN.picture, "it has lanes, of which there is no picture"),
                       (MULTIPLY_DESIGN.accelerator, "use sp.phases(multiply, merge).accelerator()"),
