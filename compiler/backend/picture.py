@@ -176,7 +176,8 @@ def _rows(block: Block, below: str) -> list[tuple[str, float, str]]:
     if block.slack and (found := SLACK.fullmatch(block.name)):
         return [(f"slack {found['number']} of", 12.0, "quiet mid"), (found["block"], 19.0, "bold mid"),
                 (found["port"], 15.0, "bold mid")]
-    return [*((part, 19.0, "bold mid") for part in _wrapped(block.name)), (below, 12.0, "quiet mid")]
+    under = [] if block.name.startswith(f"{below} ") else [(below, 12.0, "quiet mid")]       # "load B0" says that it loads
+    return [*((part, 19.0, "bold mid") for part in _wrapped(block.name)), *under]
 
 
 def _net(town: Town, net: Net, routing: Routing, colour: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from sardonyx.compiler.backend.picture import RED, picture
 from sardonyx.compiler.backend.place import place, slot_kinds, slots_of
 from sardonyx.compiler.backend.pnr import place_and_route
 from sardonyx.compiler.backend.route import Unroutable
-from sardonyx.compiler.ir.mapped import LOAD, STORE, Block, MappedGraph, Net, Pin
+from sardonyx.compiler.ir.mapped import LOAD, STORE, Block, MappedGraph, Net, Pin, Stream
 from sardonyx.hw.arch import presets
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,6 +38,13 @@ def test_every_block_and_net_is_shown_and_explained():
     assert f"pe3: alu in pe {placement.tiles['pe3']}\nB * C" in hover
     for net in graph.nets:
         assert any(text.startswith(f"{net.name} → ") for text in hover)
+
+
+@pytest.mark.parametrize("name,below", [("load C_vals", []), ("C_vals", [LOAD])])
+def test_what_a_stream_does_is_said_once(name, below):
+    graph = MappedGraph({name: Block(name, "io", "", {})}, (), (Stream(name, LOAD, "C_vals", 1),))
+    shown = texts(picture(machine(2, 1), graph, {name: (0, 0)}))
+    assert [text for text in shown if text in (LOAD, "C_vals")] == [*name.split(), *below]
 
 
 def test_every_wire_in_use_is_drawn_inside_the_picture():
