@@ -265,7 +265,7 @@ def test_outputs_that_differ_in_a_number_that_counts_are_told_as_one(names, told
 
 def test_an_explanation_says_how_operands_are_cut():
     report = api.explain_program("x(i) = B(i,j) * c(j)", B=np.eye(6, dtype=int), c=np.arange(6), tile=3).report
-    assert report["work"] == "2 sub-tiles of i 3, j 3: 0.0 MB to load, about 91 cycles"
+    assert report["work"] == "2 sub-tiles of i 3, j 3: 0.0 MB to load, about 75 cycles"
     with pytest.raises(UserError) as error:
         api.explain_program("x(i) = B(i,j) * c(j)", tile=3)
     assert str(error.value) == "tile: a tile cuts operands, and there are none\n  try: give the operands, or no tile"

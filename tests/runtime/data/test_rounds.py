@@ -200,7 +200,7 @@ def test_as_many_copies_as_gain_are_asked_for_by_a_word():
     # Two groups of copies have links of their own, and bring what ten copies take; seven in a group bring as much as five.
     shared = most(SHARING, tile=9)
     assert (shared["copies"], shared["link_groups"]) == (10, "5 + 5")
-    assert shared["most"] == "14 fit, for which 1,139 cycles are expected, 1,139 for 10"
+    assert shared["most"] == "14 fit, for which 1,115 cycles are expected, 1,115 for 10"
     apart = most(ONYX, tile=9)
     assert apart["copies"] == 2 and apart["most"] == "2 fit"
     assert most(ONYX, tile=9, without="pipelining")["most"] == "2 fit"
