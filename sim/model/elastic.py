@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
+from ...hw.arch.errors import UserError
 from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
 from ...hw.arch.token import is_control, stop
 from .balance import Balanced
+
+# Ports that are named where PEs wait for each other.
+SHOWN = 6
 
 
 class Pair(NamedTuple):
@@ -59,7 +63,7 @@ class _Queue:
 
 
 def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) -> Simulated:
-    """Run all operations of some streams; AssertionError for pairs that are left."""
+    """Run all operations of some streams; UserError for pairs that are left."""
     queues = {link: _Queue(link.depth) for link in elastic.links}
     sources = {name: deque(Pair(*pair) for pair in pairs) for name, pairs in inputs.items()}
     fed = [(sources[link.source[1]], queues[link]) for link in elastic.links if not link.source[0]]
@@ -83,7 +87,10 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) 
         moves = sum([queue.end() for queue in queues.values()]) > 0
         step += 1
     left = [link.sink for link, queue in queues.items() if queue.pairs]
-    assert not left and not any(sources.values()), f"pairs are left at {left}"
+    if left or any(sources.values()):
+        waiting = ", ".join(f"{unit}.{port}" for unit, port in left[:SHOWN])
+        raise UserError(f"the array stands still: PEs wait for each other, with pairs at {waiting or 'ports'}",
+                        "dataflow", "leave out all skips of this index but one, or try another transform")
     return Simulated(outputs, last + 1)
 
 
