@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from .check import Identifier, OneOf, Tuple, Whole, check
+from .errors import UserError
 from .logic import MOST_BITS, Logic
 from .spatial import Shaped
 from .token import DATA_BITS
@@ -238,3 +239,9 @@ class Elastic:
 def adder(bits: int, logic: Logic) -> Worker:
     """A merger of two sorted fibers ``x`` and ``y``: what either has, added where both have it."""
     return Worker((Taken("x", bits, FIBER), Taken("y", bits, FIBER)), UNION, ("x", "y"), logic, bits)
+
+
+def stands_still(what: str) -> UserError:
+    """Of an array whose PEs wait for each other: what shows it."""
+    return UserError(f"the array stands still: {what}", "dataflow",
+                     "leave out all skips of this index but one, or try another transform")

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...hw.arch.elastic import ALONG, FIBER, Border, Elastic, Found
-from ...hw.arch.errors import UserError
+from ...hw.arch.elastic import ALONG, FIBER, Border, Elastic, Found, stands_still
 from ...hw.arch.token import MAYBE, is_control, stop
 
 # A coordinate, a token, and a value.
@@ -52,8 +51,7 @@ def collected(elastic: Elastic, streams: Mapping[str, Sequence[Pair]], operation
                 results[port.tensor][place] = value
                 last = crd
         if operation != operations or last >= 0:
-            raise UserError(f"the array stands still: port {port.name} gave {operation} of {operations} operations", "dataflow",
-                            "leave out all skips of this index but one, or try another transform")
+            raise stands_still(f"port {port.name} gave {operation} of {operations} operations")
     return results
 
 

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
-from ...hw.arch.errors import UserError
+from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker, stands_still
 from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
 from ...hw.arch.token import is_control, stop
 from .balance import Balanced
@@ -89,8 +88,7 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) 
     left = [link.sink for link, queue in queues.items() if queue.pairs]
     if left or any(sources.values()):
         waiting = ", ".join(f"{unit}.{port}" for unit, port in left[:SHOWN])
-        raise UserError(f"the array stands still: PEs wait for each other, with pairs at {waiting or 'ports'}",
-                        "dataflow", "leave out all skips of this index but one, or try another transform")
+        raise stands_still(f"PEs wait for each other, with pairs at {waiting or 'ports'}")
     return Simulated(outputs, last + 1)
 
 
