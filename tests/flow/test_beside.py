@@ -21,14 +21,16 @@ def test_each_is_a_module_with_all_that_is_in_it(name: str, tmp_path: Path) -> N
         assert regions in REGIONS and parts["controller"] == regions and parts["owners"] == (regions > 1)
     if name == "host":
         assert parts["mover"] == 2 and found.is_box("picorv32"), "the processor is measured by itself"
+        assert parts["picorv32"] == 1 and "#(" not in found.modules["host"], "OpenSTA reads no parameters of an instance"
     if name == PROCESSOR:
         assert ".ENABLE_DIV(1)" in found.modules[PROCESSOR] and "input [31:0] mem_rdata" in found.modules[PROCESSOR]
 
 
 @pytest.mark.opensta
 @pytest.mark.slow
-def test_a_side_of_the_crossing_has_its_area_and_its_paths(library: Library, tmp_path: Path) -> None:
-    found = beside("machine_side", library, tmp_path)
-    words = found.area["machine_side"]
+@pytest.mark.parametrize("name", ["machine_side", "host"])
+def test_what_stands_beside_the_array_has_its_area_and_its_paths(name: str, library: Library, tmp_path: Path) -> None:
+    found = beside(name, library, tmp_path)
+    words = found.area[name]
     assert 100 < words.flops < words.total == found.um2 and found.um2 > found.gated_um2
     assert 100 < found.worst["reg-reg"].ps < 1000 and 100 < found.least_ps < 1000
