@@ -20,9 +20,12 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +39,7 @@ from sardonyx.flow.asic.delays import delays, lines
 from sardonyx.flow.asic.energy import measured
 from sardonyx.flow.asic.gain import unpipelined_ps
 from sardonyx.flow.asic.library import FAMILIES, Library, find_library
-from sardonyx.flow.asic.measure import COMPONENTS, Measurement, component, measure, text
+from sardonyx.flow.asic.measure import COMPONENTS, component, measure, text
 from sardonyx.flow.asic.power import COMPLETE, write
 from sardonyx.flow.asic.synthesis import Registers
 from sardonyx.flow.asic.timing import find_sta
@@ -129,66 +132,122 @@ def changes(each: Comparison, library: Library, made: Path) -> dict[Registers, C
     return {way: compare(each, library, made / "variants", way) for way in (Registers.ENABLES, Registers.LATCHES)}
 
 
-def of_programs(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, str]:
+def of_programs(options: argparse.Namespace, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
     """Tables that need no library, of those asked for."""
-    names, tables = chosen(options.names), {}
+    names = chosen(options.names)
     if GAIN in names:
-        tables[GAIN] = report.gain_table(gain(options.preset))
-        say(tables[GAIN])
+        found = report.gain_table(gain(options.preset))
+        say(found)
+        yield {GAIN: found}
     if POWER in names:
-        tables[POWER] = report.power_table(powers(options.preset, say))
-        say(tables[POWER])
+        found = report.power_table(powers(options.preset, say))
+        say(found)
+        yield {POWER: found}
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is asked for, the library, the Verilog of the machine, a folder for that of others, and who is told."""
+
+    options: argparse.Namespace
+    library: Library
+    folder: Path
+    made: Path
+    say: Callable[[str], None]
+
+    @property
+    def parts(self) -> tuple[bool, bool]:
+        """Whether areas and whether timing is asked for."""
+        return self.options.only != "timing", self.options.only != "area"
+
+
+def _components(names: list[str], at: Place) -> dict[str, str]:
+    found = {}
+    for name in names:
+        found[name] = measure(component(at.folder, name), at.library, *at.parts)
+        at.say("\n".join(text(name, found[name], not at.options.no_points)))
+    return {"areas": report.area_table(found), "paths": report.path_table(found)}
+
+
+def _beside(names: list[str], at: Place) -> dict[str, str]:
+    found = {}
+    for name in names:
+        found[name] = beside(name, at.library, at.made / "beside", *at.parts)
+        at.say("\n".join(text(name, found[name], not at.options.no_points)))
+    return {"beside": report.area_table(found), "beside paths": report.path_table(found)}
+
+
+def _delays(names: list[str], at: Place) -> dict[str, str]:
+    found = delays(at.folder, at.library)
+    at.say("\n".join(lines(found)))
+    return {"delays": report.delay_table(found, asdict(presets.get(at.options.preset).timing))}
+
+
+def _energies(names: list[str], at: Place) -> dict[str, str]:
+    """Of the library, and where all is measured of each one in the folder."""
+    tables = {}
+    for library in [at.library] if at.options.names else each_library(at.options.liberty, at.library):
+        found = measured(at.folder, library, at.say)
+        if at.options.preset == "onyx":
+            for n, arch in enumerate(with_options(presets.get(at.options.preset))):
+                emit_arch(arch, at.made / f"options{n}")
+                found |= measured(at.made / f"options{n}", library, at.say, found)
+        if at.options.write:
+            family = library.family
+            write(family.name, {module: each.rates for module, each in found.items()})
+            tables[f"energies {family.name}"] = report.energy_table(family.name, family.conditions, SHOWN)
     return tables
 
 
-def of_modules(options: argparse.Namespace, library: Library, say: Callable[[str], None]) -> dict[str, str]:
-    """Tables of what is measured in a library, of those asked for."""
-    if not (names := [name for name in chosen(options.names) if name not in PROGRAMS]):
-        return {}
-    parts: dict[str, Measurement] = {}
-    others: dict[str, Measurement] = {}
-    ratios, tables = {}, {}
+def _protection(names: list[str], at: Place) -> dict[str, str]:
+    tables = {"hops": report.hop_table(hops(at.library, at.made / "variants")),
+              "walls": report.wall_table(walls(at.library, at.made / "variants"))}
+    at.say(f"{tables['hops']}\n{tables['walls']}")
+    tables[PROTECTION] = report.ratio_table({each: changes(each, at.library, at.made) for each in DOMAINS})
+    at.say(tables[PROTECTION])
+    return tables
+
+
+def _spatial(names: list[str], at: Place) -> dict[str, str]:
+    tables = {SPATIAL: spatial_table(at.library), "spatial parts": parts_table(at.library)}
+    at.say(f"{tables[SPATIAL]}\n\n{tables['spatial parts']}")
+    return tables
+
+
+def _ratios(names: list[str], at: Place) -> dict[str, str]:
+    found = {}
+    for name in names:
+        found[RATIOS[name]] = changes(RATIOS[name], at.library, at.made)
+        at.say("\n".join(f"{name} with {way.value}: {ours} um2" for way, ours in found[RATIOS[name]].items()))
+    return {"ratios": report.ratio_table(found)}
+
+
+def each_library(place: Path, first: Library) -> list[Library]:
+    """A library, and those of the other families in its folder."""
+    found = [first]
+    for family in FAMILIES:
+        if place.is_dir() and family != first.family:
+            with suppress(UserError):
+                found.append(find_library(place, family.name))
+    return found
+
+
+def of_modules(options: argparse.Namespace, library: Library, say: Callable[[str], None]) -> Iterator[dict[str, str]]:
+    """Tables of what is measured in a library, of those asked for, group by group: what was measured stays if one fails."""
+    named: dict[Callable[[list[str], Place], dict[str, str]], list[str]] = {}
+    groups = {"delays": _delays, ENERGY: _energies, PROTECTION: _protection, SPATIAL: _spatial,
+              **dict.fromkeys(RATIOS, _ratios), **dict.fromkeys(BESIDE, _beside)}
+    for name in chosen(options.names):
+        if name not in PROGRAMS:
+            named.setdefault(groups.get(name, _components), []).append(name)
+    if not named:
+        return
     with tempfile.TemporaryDirectory() as made:
         folder = options.verilog or Path(made, "machine")
         if options.verilog is None:
             emit_arch(options.preset, folder)
-        for name in names:
-            if name == "delays":
-                delay = delays(folder, library)
-                tables["delays"] = report.delay_table(delay, asdict(presets.get(options.preset).timing))
-                say("\n".join(lines(delay)))
-            elif name == ENERGY:
-                energies = measured(folder, library, say)
-                if options.preset == "onyx":
-                    for n, arch in enumerate(with_options(presets.get(options.preset))):
-                        emit_arch(arch, Path(made, f"options{n}"))
-                        energies |= measured(Path(made, f"options{n}"), library, say, energies)
-                if options.write:
-                    family = library.family
-                    write(family.name, {module: each.rates for module, each in energies.items()})
-                    tables[f"energies {family.name}"] = report.energy_table(family.name, family.conditions, SHOWN)
-            elif name == PROTECTION:
-                tables["hops"] = report.hop_table(hops(library, Path(made, "variants")))
-                tables["walls"] = report.wall_table(walls(library, Path(made, "variants")))
-                say(f"{tables['hops']}\n{tables['walls']}")
-                tables[PROTECTION] = report.ratio_table({each: changes(each, library, Path(made)) for each in DOMAINS})
-                say(tables[PROTECTION])
-            elif name == SPATIAL:
-                tables |= {SPATIAL: spatial_table(library), "spatial parts": parts_table(library)}
-                say(f"{tables[SPATIAL]}\n\n{tables['spatial parts']}")
-            elif name in RATIOS:
-                ratios[RATIOS[name]] = changes(RATIOS[name], library, Path(made))
-                say("\n".join(f"{name} with {way.value}: {found} um2" for way, found in ratios[RATIOS[name]].items()))
-            else:
-                asked = options.only != "timing", options.only != "area"
-                if name in BESIDE:
-                    each = others[name] = beside(name, library, Path(made, "beside"), *asked)
-                else:
-                    each = parts[name] = measure(component(folder, name), library, *asked)
-                say("\n".join(text(name, each, not options.no_points)))
-    tables |= {"areas": report.area_table(parts), "paths": report.path_table(parts)} if parts else {}
-    tables |= {"beside": report.area_table(others), "beside paths": report.path_table(others)} if others else {}
-    return tables | ({"ratios": report.ratio_table(ratios)} if ratios else {})
+        for group, names in named.items():
+            yield group(names, Place(options, library, folder, Path(made), say))
 
 
 def lacking(options: argparse.Namespace) -> UserError | None:
@@ -232,10 +291,12 @@ def main() -> int:
         def say(words: str) -> None:
             print(words, flush=True)
 
-        # With everything measured on `onyx`, the tables are written.
-        tables = of_programs(options, say) | ({} if library is None else of_modules(options, library, say))
-        for name, content in tables.items() if options.write else ():
-            report.put(DOCUMENT, name, content)
+        begun = time.monotonic()
+        # With everything measured on `onyx`, the tables are written. The energy of programs is that of modules, so it is last.
+        for tables in chain(() if library is None else of_modules(options, library, say), of_programs(options, say)):
+            for name, content in tables.items() if options.write else ():
+                report.put(DOCUMENT, name, content)
+            say(f"{', '.join(tables)}: measured {(time.monotonic() - begun) / 60:.0f} minutes after the start")
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,5 +1,6 @@
 """`make silicon`: what it measures for which names, and that it says what is missing and ends well."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -55,3 +56,23 @@ def test_delays_of_walls_stand_beside_those_without() -> None:
     assert report.wall_table({"onyx": {"track": 150.2}, "regions": {"track": 170.4, "walled": 199.6}}) == (
         "| in an even PE tile | without, ps | with walls, ps |\n| --- | --- | --- |\n"
         "| from a track to a track | 150 | 170 (+20) |\n| from a track to the register of what reached a wall | - | 200 |")
+
+
+def test_programs_are_last_and_what_was_measured_stays_where_a_group_fails(root: Path, liberty: Path, tmp_path: Path,
+                                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(root / "scripts"))
+    script = importlib.import_module("silicon")
+    document, told = tmp_path / "silicon.md", []
+    document.write_text("".join(f"<!-- {name}: begin -->\n<!-- {name}: end -->\n" for name in ("areas", "beside", "power")))
+    monkeypatch.setattr(script, "DOCUMENT", document)
+    monkeypatch.setattr(script, "_components", lambda names, at: told.append(names) or {"areas": "measured"})
+    monkeypatch.setattr(script, "_beside", lambda names, at: told.append(names) or {"beside": f"{1 / 0}"})
+    monkeypatch.setattr(script, "emit_arch", lambda *machine: None)
+    monkeypatch.setattr(sys, "argv", ["silicon.py", "--liberty", str(liberty), "--write", "power", "pe", "host", "glb"])
+    with pytest.raises(ZeroDivisionError):
+        script.main()
+    assert told == [["pe_odd", "pe_even", "glb"], ["host"]]
+    assert document.read_text().splitlines()[:4] == [
+        "<!-- areas: begin -->", "measured", "<!-- areas: end -->", "<!-- beside: begin -->"]
+    assert [each.family.name for each in script.each_library(liberty, script.find_library(liberty, "sky130hd"))] == [
+        "sky130hd", "asap7"]
