@@ -8,12 +8,16 @@ Errors:  UserError for a file that is of something else, and for one that cannot
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .hw.arch.errors import UserError
+
+_NAME = "name a file that can be written"
 
 
 class Kept:
@@ -30,8 +34,13 @@ class Kept:
         self.path, self.found = path, dict[str, Any]()
         if path is None:
             return
+        if "\0" in str(path):
+            raise UserError("this is no path: it holds a NUL", repr(str(path)), _NAME)
         first = json.dumps(head)
-        try:
+        with _told(path):
+            if path.exists() and not path.is_file() and not path.is_dir():
+                # Before it is read: the one has no end, the other no beginning.
+                raise UserError("results cannot be kept in it: it is a device or a pipe", str(path), _NAME)
             text = path.read_text() if path.exists() else ""
             lines = text.splitlines()
             if lines and lines[0] != first:
@@ -41,24 +50,33 @@ class Kept:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a") as file:
                 file.write("\n" * (bool(text) and text[-1] != "\n") if lines else first + "\n")
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
-            raise UserError(f"results cannot be kept in it: {why}", str(path), "name a file that can be written") from None
 
     def _read(self, line: str) -> None:
         # A line that is not as it was written, as the one at which the run was stopped: its result is found again.
         said, _, check = line.rpartition(" ")
         if check == _check(said):
-            key, found = json.loads(said)
-            self.found[key] = found
+            with contextlib.suppress(ValueError, TypeError, RecursionError):    # somebody else's, whose check is right
+                key, found = json.loads(said)
+                self.found[key] = found
 
     def add(self, key: str, found: object) -> None:
         """Keep a result; found: what is plain in JSON."""
         self.found[key] = found
         if self.path is not None:
-            with self.path.open("a") as file:
-                said = json.dumps([key, found])
+            said = json.dumps([key, found])
+            with _told(self.path), self.path.open("a") as file:
                 file.write(f"{said} {_check(said)}\n")
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """UserError for what keeps a file from being read or written."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise UserError("results cannot be kept in it: it is no text", str(path), _NAME) from None
+    except OSError as error:
+        raise UserError(f"results cannot be kept in it: {error.strerror or error}", str(path), _NAME) from None
 
 
 def _check(said: str) -> str:
