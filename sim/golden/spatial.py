@@ -8,11 +8,12 @@ Source: Stellar II-A.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Mapping
+import math
+from collections.abc import Generator, Iterator, Mapping
 
 import numpy as np
 
-from ...compiler.lang.recurrence import OUTPUT, VARIABLE, Assignment, Expr, Number, Place, Plane, Read, Recurrences
+from ...compiler.lang.recurrence import OUTPUT, VARIABLE, Assignment, Call, Expr, Number, Place, Plane, Read, Recurrences
 from ...hw.arch.logic import OPERATIONS
 from .scattered import pointwise, scattered
 
@@ -40,14 +41,15 @@ def evaluate(recurrences: Recurrences, bounds: Mapping[str, int], operands: Mapp
         if one.adds and alone and pointwise(recurrences, one):
             results[one.target.name] = scattered(recurrences, bounds, one, operands)
             continue
-        for point in itertools.product(*map(range, bounds.values())):
+        assert isinstance(one.value, Read), "outputs are assigned variables"
+        # Once for each element: where an index of the output's variable is a plane, at that plane only.
+        planes = [work.plane(each, index) for each, index in zip(one.value.at, bounds)]
+        for point in itertools.product(*([at for at in range(extent) if plane in (None, at)]
+                                         for plane, extent in zip(planes, bounds.values()))):
             names = dict(zip(bounds, point))
-            assert isinstance(one.value, Read), "outputs are assigned variables"
-            # Once for each element: where an index of the output's variable is a plane, at that plane only.
-            if all(work.plane(each, index) in (None, names[index]) for each, index in zip(one.value.at, bounds)):
-                element = tuple(each.at(names) for each in one.target.at if not isinstance(each, Plane))
-                before = found[one.target.name].get(element, 0) if one.adds else 0
-                found[one.target.name][element] = before + work.value((one.value.name, point))
+            element = tuple(each.at(names) for each in one.target.at if not isinstance(each, Plane))
+            before = found[one.target.name].get(element, 0) if one.adds else 0
+            found[one.target.name][element] = before + work.value((one.value.name, point))
     for name, elements in found.items():
         if name in results:
             continue
@@ -64,6 +66,11 @@ class _Evaluation:
     def __init__(self, recurrences: Recurrences, bounds: Mapping[str, int], operands: Mapping[str, np.ndarray]) -> None:
         self._recurrences, self._bounds, self._operands = recurrences, bounds, operands
         self._known: dict[Value, int] = {}
+        # For each name its assignments: where they are, and what they ask for.
+        self._assigned: dict[str, list[tuple[Assignment, tuple[tuple[float, float], ...], tuple[Read, ...]]]] = {}
+        for one in recurrences.assignments:
+            if recurrences.declared[one.target.name].role == VARIABLE:
+                self._assigned.setdefault(one.target.name, []).append((one, self._fitting(one), tuple(self._asked(one.value))))
 
     def value(self, wanted: Value) -> int:
         """A variable at a point. Chains of points are as long as the space, so what is asked for stands on a list of ours."""
@@ -85,20 +92,32 @@ class _Evaluation:
 
     def _asking(self, value: Value) -> Asking:
         name, point = value
-        one = next(one for one in self._recurrences.assignments if one.target.name == name and self._fits(one, point))
-        result = yield from self._expr(one.value, dict(zip(self._bounds, point)))
-        return _wrap(result, self._recurrences.bits(name))
+        one, asked = next((one, asked) for one, where, asked in self._assigned[name]
+                          if all(low <= at <= high for at, (low, high) in zip(point, where)))
+        names = dict(zip(self._bounds, point))
+        answers = []
+        for each in asked:
+            answers.append((yield each.name, self._place(each, names)))
+        return _wrap(self._expr(one.value, names, iter(answers)), self._recurrences.bits(name))
 
-    def _fits(self, one: Assignment, point: Point) -> bool:
-        for each, at, (index, extent) in zip(one.target.at, point, self._bounds.items(), strict=True):
+    def _fitting(self, one: Assignment) -> tuple[tuple[float, float], ...]:
+        """The first and the last point of each index for which an assignment is."""
+        found: list[tuple[float, float]] = []
+        for each, (index, extent) in zip(one.target.at, self._bounds.items(), strict=True):
             fixed = self.plane(each, index)
             if isinstance(each, Plane) and each.side == "lower":
-                fits = at < 0
+                found.append((-math.inf, -1))
             else:
-                fits = at == fixed if fixed is not None else 0 <= at < extent
-            if not fits:
-                return False
-        return True
+                found.append((0, extent - 1) if fixed is None else (fixed, fixed))
+        return tuple(found)
+
+    def _asked(self, expr: Expr) -> Iterator[Read]:
+        """What is read of variables, in order."""
+        if isinstance(expr, Read) and self._recurrences.declared[expr.name].role == VARIABLE:
+            yield expr
+        elif isinstance(expr, Call):
+            for operand in expr.operands:
+                yield from self._asked(operand)
 
     def plane(self, each: Place, index: str) -> int | None:
         """Which plane a place names, -1 for any before the first; None if it is an index."""
@@ -106,18 +125,18 @@ class _Evaluation:
             return -1 if each.side == "lower" else self._bounds[index] - 1
         return None if each.terms else each.constant
 
-    def _expr(self, expr: Expr, names: Mapping[str, int]) -> Asking:
+    def _expr(self, expr: Expr, names: Mapping[str, int], answers: Iterator[int]) -> int:
+        """The value of an expression; answers: of what it asks for."""
         if isinstance(expr, Number):
             return expr.value
         if isinstance(expr, Read):
-            at = tuple(each.at(names) if not isinstance(each, Plane) else self._bounds[each.index] - 1 for each in expr.at)
             if self._recurrences.declared[expr.name].role == VARIABLE:
-                return (yield expr.name, at)
-            return int(self._operands[expr.name][at])
-        operands = []
-        for operand in expr.operands:
-            operands.append((yield from self._expr(operand, names)))
-        return OPERATIONS[expr.operation].meaning(*operands)
+                return next(answers)
+            return int(self._operands[expr.name][self._place(expr, names)])
+        return OPERATIONS[expr.operation].meaning(*[self._expr(each, names, answers) for each in expr.operands])
+
+    def _place(self, read: Read, names: Mapping[str, int]) -> Point:
+        return tuple(each.at(names) if not isinstance(each, Plane) else self._bounds[each.index] - 1 for each in read.at)
 
 
 def _wrap(value: int, bits: int) -> int:
