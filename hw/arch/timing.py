@@ -45,7 +45,7 @@ class Timing:
     connection_box_valid: Annotated[int, PICOSECONDS] = 170
     register: Annotated[int, PICOSECONDS] = 63
     pe_inside: Annotated[int, PICOSECONDS] = 932
-    mem_inside: Annotated[int, PICOSECONDS] = 839
+    mem_inside: Annotated[int, PICOSECONDS] = 882
     glb_inside: Annotated[int, PICOSECONDS] = 816
     boxes_inside: Annotated[int, PICOSECONDS] = 411
     setup: Annotated[int, PICOSECONDS] = 22
