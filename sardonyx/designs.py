@@ -68,7 +68,9 @@ def any_design(name: str) -> AnyDesign:
         raise UserError(mistake.what, mistake.where or name, mistake.fix) from mistake
     except SystemExit as error:
         raise UserError(f"it ends Python (SystemExit {error.code})", name, "leave that out") from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:      # a file may raise what is no Exception, too
         lines = [f":{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
         # Of null bytes a SyntaxError says no line.
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else lines[-1] if lines else ""

@@ -250,6 +250,7 @@ def test_where_nothing_can_be_written_is_told_before_verilog_is_made(
 @pytest.mark.parametrize("text,said", [
     ("design = 3", "it has no `design` that is a sardonyx.spatial.Design"), ("x = (", "SyntaxError"),
     ("\nx = 1 / 0", "mine.py:2: ZeroDivisionError: division by zero"), ("raise SystemExit(3)", "it ends Python"),
+    ("raise GeneratorExit('now')", "mine.py:1: GeneratorExit: now"),
     ("from sardonyx import spatial as sp\nsp.indices('3')", "is no name"), ("\0", "mine.py: SyntaxError"),
 ])
 def test_a_file_without_a_design_is_told(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
