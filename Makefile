@@ -84,7 +84,7 @@ help:
 	@echo "make test-full           all tests"
 	@echo "make verilog             PRESET=tiny|small|sparse|fpga|amber|onyx or ARCH=file.json, OUT=folder"
 	@echo "make bench               the budgets, measured: ARGS=system DATA=folder of matrices LIBERTY=folder"
-	@echo "make silicon             area, timing, energy in a cell library: LIBERTY=folder, ARGS=pe"
+	@echo "make silicon             area, timing, energy in a cell library, about an hour: LIBERTY=folder, ARGS=pe"
 	@echo "make board               a bitstream for ulx3s-85f, a project for arty-a7-100; installs 220 MB of tools"
 	@echo "make lint                style, types and import rules alone"
 	@echo "make clean               remove what was built; $(VENV) stays"
