@@ -24,10 +24,11 @@ class Queue(Protocol):
 
 
 class Balanced:
-    """A `Balance`; `pair` makes what queues hold."""
+    """A `Balance`; `pair` makes what queues hold. `chose`: in its last step rows took items, which no queue shows."""
 
     def __init__(self, kind: Balance, ins: Mapping[str, Queue], outs: Mapping[str, Queue], pair: Any) -> None:
         self._kind, self._ins, self._outs, self._pair = kind, ins, outs, pair
+        self.chose = False
         self._rows, self._lanes = range(len(kind.takers)), range(len(kind.lanes))
         self._begun: dict[Item, int] = {(side, row): 0 for side in "fm" for row in self._rows}
         self._turn: list[Item | None] = [None for _ in self._rows]
@@ -46,13 +47,14 @@ class Balanced:
         fits = {end: len(queue) < IN_FLIGHT for end, queue in self._words.items()}
         sums = [end for end in self._turns if all(self._words[side, end[0], end[1]] for side in "fm")]
         free = self._pass()
+        self.chose = False
         wants = {row: item for row in self._rows if free[row] and room[row] and (item := self._oldest(row, there)) is not None}
         for row, item in wants.items():
             side, of = item
             takers = self._kind.takers[of]
             if side == "m" and any(wants.get(by) == item for by in takers[:takers.index(row)]):
                 continue
-            self._turn[row] = item
+            self._turn[row], self.chose = item, True
             self._begun[item] += 1
             for nth in range(self._kind.results):
                 self._turns[row, nth].append(item)

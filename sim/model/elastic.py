@@ -68,6 +68,7 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) 
     fed = [(sources[link.source[1]], queues[link]) for link in elastic.links if not link.source[0]]
     sinks = [(link.sink[1], queues[link]) for link in elastic.links if not link.sink[0]]
     units = [_unit(unit.name, unit.kind, queues) for unit in elastic.units]
+    balances = [unit for unit in units if isinstance(unit, Balanced)]
     outputs: dict[str, list[tuple[int, int]]] = {name: [] for name, _ in sinks}
     step = last = 0
     moves = True
@@ -83,7 +84,7 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) 
             if queue.head is not None:
                 outputs[name].append(queue.head[:2])
                 queue.takes, last = True, step
-        moves = sum([queue.end() for queue in queues.values()]) > 0
+        moves = sum([queue.end() for queue in queues.values()]) > 0 or any(each.chose for each in balances)
         step += 1
     left = [link.sink for link, queue in queues.items() if queue.pairs]
     if left or any(sources.values()):

@@ -211,6 +211,16 @@ def test_a_balance_gains_as_much_behind_buffers(ratio: int, gain: float) -> None
     assert alone is not None and balanced is not None and alone / balanced > gain
 
 
+@pytest.mark.parametrize("name", DESIGNS)
+def test_rows_without_any_work_end(name: str) -> None:
+    # In the step in which rows take their items no FIFO moves.
+    array = design(name)
+    words = array.random(1, 1)
+    words["A"][:] = 0
+    ran = array.run("tokens", **words)
+    assert ran.report["operations"] == 1 and not ran.value.any()
+
+
 @pytest.mark.parametrize("changes,said", [
     ({"sparsity": []}, "all rows have the same work: no skip finds an index by values"),
     ({"dataflow": sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), "sparsity": [sp.skip(j, where=B(k, j) == 0)],
