@@ -43,7 +43,10 @@ from . import activity, verilator
 
 HERE = Path(__file__).parent
 HARNESS, SYSTEM = HERE / "machine.cpp", HERE / "system.cpp"
-KIND, STITCHED, PIPE, OUTSIDE = (HERE / f"{name}.h" for name in ("kind", "stitched", "pipe", "outside"))
+KIND = HERE / "kind.h"
+# What main programs include, `STITCHED` by another name.
+STITCHED = HERE / "stitched.h"
+HEADERS = (KIND, STITCHED, *(HERE / f"{name}.h" for name in ("wires", "counted", "pipe", "outside")))
 COUNTED = HERE / "activity.py"
 # The package that the processor's Verilog comes from.
 PROCESSOR = "pythondata-cpu-picorv32"
@@ -110,7 +113,7 @@ def system_model(arch: Arch, cache: Path | None = None) -> verilator.Model:
 
 def digest(arch: Arch, *parts: str) -> str:
     """What identifies an executable of modules of a machine, and of what else decides it."""
-    sources = [path.read_text() for path in (HARNESS, KIND, STITCHED, PIPE, OUTSIDE, Path(__file__))]
+    sources = [path.read_text() for path in (HARNESS, *HEADERS, Path(__file__))]
     # All that a description says of modules; its fingerprint says what their cycles show, which is less.
     described = identity(replace(arch, name="any", timing=Timing(), feed_through=False, avoid=Mask()))
     assert described is not None, "a machine has operations of the table only"
@@ -142,7 +145,7 @@ def _main(store: Cache, harness: Path) -> Path:
         (folder / "simulation.h").write_text(f'#include "{STITCHED}"\n')
         verilator.compile_source(harness, folder / "main.o", (folder, HERE), optimize=OPTIMIZE)
 
-    sources = [path.read_text() for path in (harness, KIND, STITCHED, PIPE, OUTSIDE)]
+    sources = [path.read_text() for path in (harness, *HEADERS)]
     return store.once("modules", f"main-{verilator.build_digest(str(OPTIMIZE), *sources)}", make)
 
 

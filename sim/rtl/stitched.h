@@ -31,7 +31,9 @@
 #include <string>
 #include <vector>
 
+#include "counted.h"
 #include "kind.h"
+#include "wires.h"
 
 // Who includes it has defined `DRIVEN`, the name of the part that it drives, and `PORTS(PORT)`, a PORT(type, name) for each of
 // the ports that it reads or writes. They are found when a machine is made, so that one main program does for all machines.
@@ -41,25 +43,6 @@ namespace {
 constexpr int kRanks = 5;
 constexpr int kRounds = 2;              // of the ranks above the tiles
 constexpr uint32_t kLongestWait = 64;
-
-struct Wire {
-    const void* from;
-    void* to;
-    uint32_t bytes;
-    uint32_t sink;
-    bool live;
-};
-
-struct Bit {
-    const uint8_t* from;
-    uint8_t* to;
-    uint32_t sink;
-    uint8_t mask;
-};
-
-struct Count {
-    uint64_t changes = 0, clocked = 0, reads = 0, writes = 0;
-};
 
 // Clocks, to be added: a part has one of them.
 constexpr uint32_t kMachineClock = 1, kHostClock = 2;
@@ -75,12 +58,10 @@ struct Part {
     bool awake = true;
     uint32_t quiet = 0;         // cycles without a change of an input
     uint32_t look = 1;          // of `quiet`, when the state is kept to be compared in the next cycle
-    std::vector<Wire> early, late;
-    std::vector<Bit> bits;
+    Wires early, late;
     std::vector<char> kept;
     std::vector<Place> registers;           // the state without memories
-    std::vector<char> seen;                 // sources as they were last counted
-    std::vector<Count> counts;              // by module of the kind
+    Counted counted;
 };
 
 std::vector<Part> parts;
@@ -108,43 +89,9 @@ inline void notice(uint32_t sink) {
     }
 }
 
-template <typename T>
-inline bool moved(const Wire& wire) {
-    T value = *static_cast<const T*>(wire.from);
-    if (*static_cast<T*>(wire.to) == value) return false;
-    *static_cast<T*>(wire.to) = value;
-    return true;
-}
-
-inline bool moved(const Wire& wire) {
-    switch (wire.bytes) {
-        case 1: return moved<uint8_t>(wire);
-        case 2: return moved<uint16_t>(wire);
-        case 4: return moved<uint32_t>(wire);
-        case 8: return moved<uint64_t>(wire);
-    }
-    if (!memcmp(wire.to, wire.from, wire.bytes)) return false;
-    memcpy(wire.to, wire.from, wire.bytes);
-    return true;
-}
-
-void move_early(const Part& part) {
-    for (const Wire& wire : part.early) {
-        if (!moved(wire)) continue;
-        if (!parts[wire.sink].stale) pending.push_back(wire.sink);
-        notice(wire.sink);
-    }
-}
-
-void move_late(const Part& part) {
-    for (const Wire& wire : part.late)
-        if (moved(wire)) notice(wire.sink);
-    for (const Bit& bit : part.bits) {
-        uint8_t value = *bit.from ? *bit.to | bit.mask : *bit.to & ~bit.mask;
-        if (value == *bit.to) continue;
-        *bit.to = value;
-        notice(bit.sink);
-    }
+void notice_early(uint32_t sink) {
+    if (!parts[sink].stale) pending.push_back(sink);
+    notice(sink);
 }
 
 void settle_part(Part& part) {
@@ -162,7 +109,7 @@ void settle_ranks() {
                 Part& part = parts[number];
                 if (!part.stale) continue;
                 settle_part(part);
-                move_late(part);
+                part.late.move(notice);
             }
         }
     }
@@ -172,12 +119,7 @@ void settle_ranks() {
 void check_settled() {
     for (Part& part : parts) part.kind->settle(part.state);
     for (const Part& part : parts) {
-        auto check = [&](bool same) {
-            if (!same) fail("part " + part.name + " had not settled");
-        };
-        for (const auto* wires : {&part.early, &part.late})
-            for (const Wire& wire : *wires) check(!memcmp(wire.from, wire.to, wire.bytes));
-        for (const Bit& bit : part.bits) check(!*bit.from == !(*bit.to & bit.mask));
+        if (!part.early.settled() || !part.late.settled()) fail("part " + part.name + " had not settled");
     }
 }
 
@@ -221,55 +163,6 @@ void rest(uint32_t number) {
         part.awake = false;
         part.quiet = 0;
         part.look = 1;
-    }
-}
-
-uint64_t bits_between(const char* one, const char* other, size_t bytes) {
-    uint64_t sum = 0;
-    for (; bytes >= 8; bytes -= 8, one += 8, other += 8) {
-        uint64_t left, right;
-        memcpy(&left, one, 8);
-        memcpy(&right, other, 8);
-        sum += __builtin_popcountll(left ^ right);
-    }
-    for (; bytes; --bytes) sum += __builtin_popcount(static_cast<uint8_t>(*one++ ^ *other++));
-    return sum;
-}
-
-void see(Part& part) {
-    part.seen.clear();
-    for (const Source& source : part.kind->sources)
-        part.seen.insert(part.seen.end(), part.state + source.offset, part.state + source.offset + source.bytes);
-}
-
-bool any(const char* bytes, size_t count) {
-    return std::any_of(bytes, bytes + count, [](char byte) { return byte; });
-}
-
-void count_accesses(Part& part) {
-    for (const Memory& memory : part.kind->accessed) {
-        if (!part.state[memory.enable.offset]) continue;
-        Count& total = part.counts[memory.module];
-        ++(any(part.state + memory.write.offset, memory.write.bytes) ? total.writes : total.reads);
-    }
-}
-
-// What a part that has settled shows at the end of a cycle, against the cycle before. One that is asleep shows the same.
-void count_changes(Part& part) {
-    char* seen = part.seen.data();
-    for (const Source& source : part.kind->sources) {
-        const char* now = part.state + source.offset;
-        const size_t bytes = source.bytes / source.words;
-        if (memcmp(seen, now, source.bytes)) {
-            Count& total = part.counts[source.module];
-            for (size_t at = 0; at < source.bytes; at += bytes) {
-                const uint64_t changed = bits_between(seen + at, now + at, bytes);
-                total.changes += changed;
-                if (changed) total.clocked += source.width;
-            }
-            memcpy(seen, now, source.bytes);
-        }
-        seen += source.bytes;
     }
 }
 
@@ -334,7 +227,7 @@ void read(const std::string& text) {
             made.rank = ranks.at(other);
             made.state = static_cast<char*>(made.kind->make());
             made.registers = registers_of(*made.kind);
-            made.counts.resize(made.kind->modules.size());
+            made.counted = Counted(*made.kind, made.state);
             parts.push_back(std::move(made));
         } else if (word == "set") {
             file >> name >> port >> other;
@@ -353,8 +246,7 @@ void read(const std::string& text) {
                 unsigned bit;
                 file >> bit;
                 if (bit / 8 >= to.bytes) fail("port " + sink + " of " + other + " has no bit " + std::to_string(bit));
-                source.bits.push_back({reinterpret_cast<uint8_t*>(begin), reinterpret_cast<uint8_t*>(end) + bit / 8, number,
-                                       static_cast<uint8_t>(1 << bit % 8)});
+                source.late.add(Bit{begin, end + bit / 8, number, static_cast<char>(1 << bit % 8)});
                 continue;
             }
             if (from.bytes != to.bytes) fail("ports " + port + " and " + sink + " differ in size");
@@ -363,7 +255,7 @@ void read(const std::string& text) {
             const auto& first = early[std::find_if(kinds().begin(), kinds().end(), [&](const auto& each) {
                 return &each.second == parts[number].kind; })->first];
             bool is_early = std::find(first.begin(), first.end(), sink) != first.end();
-            (is_early ? source.early : source.late).push_back(wire);
+            (is_early ? source.early : source.late).add(wire);
         } else {
             fail("'" + word + "' is no line of a wire list");
         }
@@ -400,24 +292,24 @@ static void step(uint32_t clocks = kMachineClock | kHostClock) {
         Part& part = parts[number];
         if (!(part.clock & clocks)) continue;
         if (part.stale) settle_part(part);
-        if (counting) count_changes(part);
-        if (counting) count_accesses(part);
+        if (counting) part.counted.changes();
+        if (counting) part.counted.accesses();
         if (part.kind->clock) part.kind->clock(part.state);
     }
     counted_cycles += counting;
     if (counting)
         for (Part& part : parts)
-            if (!part.awake) count_accesses(part);      // the same one every cycle
+            if (!part.awake) part.counted.accesses();   // the same one every cycle
     if (checking)
         for (Part& part : parts)
             if (!part.awake && (part.clock & clocks)) check_asleep(part);
     // Parts that wake up join the list behind its end: they have taken no edge, and need none.
     size_t running = awake.size();
-    for (size_t at = 0; at < running; ++at) move_early(parts[awake[at]]);
+    for (size_t at = 0; at < running; ++at) parts[awake[at]].early.move(notice_early);
     for (uint32_t number : pending) settle_part(parts[number]);
-    for (uint32_t number : pending) move_late(parts[number]);
+    for (uint32_t number : pending) parts[number].late.move(notice);
     pending.clear();
-    for (size_t at = 0; at < running; ++at) move_late(parts[awake[at]]);
+    for (size_t at = 0; at < running; ++at) parts[awake[at]].late.move(notice);
     settle_ranks();
     if (checking) check_settled();
     size_t left = 0;
@@ -435,7 +327,7 @@ static void count(bool on) {
     settle();
     for (Part& part : parts) {
         if (part.stale) settle_part(part);
-        see(part);
+        part.counted.see();
     }
 }
 
@@ -445,13 +337,7 @@ static std::string counted() {
     std::unordered_map<const Kind*, std::string> names;
     for (const auto& [name, kind] : kinds()) names[&kind] = name;
     for (const Part& part : parts) {
-        text += part.name + " " + names[part.kind] + " " + std::to_string(part.counts.size()) + "\n";
-        for (size_t number = 0; number < part.counts.size(); ++number) {
-            const Count& each = part.counts[number];
-            text += part.kind->modules[number];
-            for (uint64_t value : {each.changes, each.clocked, each.reads, each.writes}) text += " " + std::to_string(value);
-            text += "\n";
-        }
+        text += part.name + " " + names[part.kind] + " " + part.counted.text();
     }
     return text;
 }
@@ -478,12 +364,10 @@ static void create(int argc, char** argv) {
     for (int round = 0; round < 2 * kRanks; ++round)
         for (Part& part : parts) {
             settle_part(part);
-            move_early(part);
-            move_late(part);
+            part.early.move_all(notice_early);
+            part.late.move_all(notice);
         }
     pending.clear();
-    // What never changes has moved for the last time.
-    auto constant = [](const Wire& wire) { return !wire.live; };
     for (Part& part : parts)
-        for (auto* wires : {&part.early, &part.late}) wires->erase(std::remove_if(wires->begin(), wires->end(), constant), wires->end());
+        for (Wires* wires : {&part.early, &part.late}) wires->group();
 }
