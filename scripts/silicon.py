@@ -1,6 +1,6 @@
 """Measure area, timing and energy of the emitted Verilog in a cell library, and write the tables of docs/silicon.md.
 
-    make silicon LIBERTY=folder                        everything, an hour on 2 cores when nothing is cached; writes the tables
+    make silicon LIBERTY=folder                        everything, about an hour when nothing is cached; writes the tables
     make silicon LIBERTY=folder ARGS="pe_odd row"      components or any module: parts, and points of paths
     make silicon LIBERTY=folder ARGS="pe"              both parities
     make silicon LIBERTY=folder ARGS="delays ratios"   other tables; ARGS=pe_sparse is one row of the ratios
