@@ -7,7 +7,7 @@ has cut the wires between them, and there is a balance for each place in a row, 
 Input:   Elastic, the checked balance, the row of each PE and, of grain `PE`, its place in the row.
 Output:  Elastic.
 Errors:  UserError for arrays of which work cannot move: results that are fibers, words that stay in PEs, operands that are
-         handed on from row to row.
+         handed on from row to row, or in some rows only.
 Source:  Stellar IV-B, Fig. 10a and 10b, and IV-E.
 """
 
@@ -92,7 +92,10 @@ class _Balancer:
                 name, end = names[group], f"{row}_{results[group][row]}"
                 results[group][row] += 1
                 links += [Link(link.source, (name, f"p{end}")), Link((name, f"c{end}"), ("", sink))]
-        fibers, = {tuple(each) for of in lanes.values() for each in of.values()}
+        fibers, *others = {tuple(each): None for of in lanes.values() for each in of.values()}
+        if others:
+            raise UserError(f"rows have {len(fibers)} and {len(others[0])} fibers, as a wire of some is cut, so that none can "
+                            "do what others do", str(self.first), 'balance each PE on its own, with grain="pe"')
         words, = {each for of in results.values() for each in of.values()}
         if max(len(fibers), words) > MOST_LANES:
             raise UserError(f"a row has {len(fibers)} fibers", str(self.first), f"use {MOST_LANES} or fewer")

@@ -234,6 +234,9 @@ def test_rows_without_any_work_end(name: str) -> None:
     ({"balance": [SHIFT, ALONE]}, "it moves other work than shift i by -1 where 4 <= k"),
     ({"balance": [SHIFT, sp.shift(i, by=1, where=k >= 5)]}, "it moves other work than shift i by -1 where 4 <= k"),
     ({"balance": [sp.shift(j, by=1, where=k >= 4)]}, "a is handed on along j, from row to row"),
+    # A passes along j in the first row; in others, to which it has no wire, each PE has it from a port.
+    ({"functionality": sp.functionality("C(j,i) = A(k) * B(k,j) * D(k,i)"),
+      "sparsity": [sp.skip(k, where=sp.inputs("D")[0](k, i) == 0)]}, "rows have 4 and 5 fibers, as a wire of some is cut"),
     ({"bounds": {"i": 1, "j": 2, "k": 9}}, "i has one place, so that there is no other row"),
     ({"functionality": sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)")}, "stays in its PE for an operation"),
     ({"buffers": {"A": sp.Buffer("dense", "bitvector")}}, "its last level is bitvector, of which banks count coordinates"),
