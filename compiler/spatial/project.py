@@ -2,7 +2,7 @@
 
 Points that fall on one position are one PE, which computes them one a step. What is read at a distance d comes from the PE
 that is ``space d`` away, through ``time d`` registers; at distance 0 in space it stays, at distance 0 in time the wire has no
-register.
+register. Variables have the bits that hold what they may be (`narrow`).
 
 Input:   Unrolled, Transform.
 Output:  Spatial.
@@ -24,6 +24,7 @@ from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, Tap, taps,
 from ...hw.arch.spatial import MOST_CELLS, MOST_STEPS, Cell, Port, Position, Rule, Shaped, Spatial, Word
 from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
 from .border import chains
+from .narrow import fewest_bits
 from .points import Compute, Element, Point, Term, Unrolled, Use, elements
 from .transform import Transform, dot
 from .wavefront import Wave, wave
@@ -76,7 +77,9 @@ def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Sp
                    interval=length)
     made = replace(made, wave=passing(made).ways)
     made = replace(made, interval=_interval(made))
-    return replace(made, chains=chains(made)[0])
+    # Last: how steps pass, and which ports are chained, is not decided by how large values are.
+    bits = fewest_bits(unrolled)
+    return replace(made, chains=chains(made)[0], variables=tuple((name, bits.get(name, most)) for name, most in variables))
 
 
 def passing(spatial: Spatial) -> Wave:

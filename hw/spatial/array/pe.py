@@ -107,7 +107,7 @@ def _kind(spatial: Spatial, cell: Cell, given: tuple[tuple[str, int, int], ...])
     names = dict.fromkeys(leaf.tensor if isinstance(leaf, Feed) else leaf.variable for rule in rules(cell)
                           for leaf in leaves(rule.logic) if not isinstance(leaf, Constant))
     return Kind(tuple((name, bits[name], tuple(rule.logic for rule in found)) for name, found in cell.variables),
-                tuple((tensor, slot, bits[tensor], tuple(rule.logic for rule in found))
+                tuple((tensor, slot, result_bits(spatial, tensor, found), tuple(rule.logic for rule in found))
                       for tensor, slot, found in cell.results),
                 given, tuple((name, bits[name]) for name in names))
 
@@ -238,6 +238,11 @@ def applied(operation: str, operands: Sequence[Value]) -> Value:
     """An operation on exact values, with a sign."""
     value = Value.cast(HARDWARE[operation](*operands))
     return value if value.shape().signed else Cat(value, 0).as_signed()
+
+
+def result_bits(spatial: Spatial, tensor: str, found: tuple[Rule, ...]) -> int:
+    """Bits of a result where it leaves its PE: no more than its logic has. Behind the array it has those of its tensor."""
+    return min(spatial.bits[tensor], max(width(rule.logic, spatial.bits.__getitem__) for rule in found))
 
 
 def result_name(tensor: str, slot: int) -> str:

@@ -99,9 +99,10 @@ class SpatialArray(Component):
 
     def _leaves(self, m: Module, name: str, wave: Macro, on: Signal) -> Value:
         """Let words leave; whether there is room for the one of the next cycle, if there is one."""
-        sink, given = getattr(self, name), getattr(wave, f"{name}_given")
-        m.submodules[f"port_{name}"] = leaving = macro(Exit(len(sink.payload)))
-        m.d.comb += [leaving.word.eq(getattr(wave, f"{name}_word")), leaving.given.eq(given), leaving.goes_on.eq(on),
-                     sink.payload.eq(leaving.o.payload), sink.valid.eq(leaving.o.valid), leaving.o.ready.eq(sink.ready)]
+        sink, given, word = (getattr(self, name), *(getattr(wave, f"{name}_{part}") for part in ("given", "word")))
+        m.submodules[f"port_{name}"] = leaving = macro(Exit(len(word)))
+        m.d.comb += [leaving.word.eq(word), leaving.given.eq(given), leaving.goes_on.eq(on),
+                     sink.payload.eq(leaving.o.payload.as_signed()),    # of fewer bits, if its values are never larger
+                     sink.valid.eq(leaving.o.valid), leaving.o.ready.eq(sink.ready)]
         room: Value = ~(leaving.stays & Mux(on, getattr(wave, f"{name}_soon"), given))
         return room

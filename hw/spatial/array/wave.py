@@ -13,7 +13,7 @@ from ...emit import Clock, macro
 from .beat import Beat, ShortBeat
 from .going import grouped
 from .keep import Keep, Loading
-from .pe import Kind, Pe, feed_name, given_name, kinds, result_name, rule_steps, settled, tap_name
+from .pe import Kind, Pe, feed_name, given_name, kinds, result_bits, result_name, rule_steps, settled, tap_name
 
 # Cycles from the launch of a step to the PEs that the wave reaches first, and from there to where its results are.
 LATENCY, RESULT = 1, 1
@@ -34,7 +34,7 @@ class Wave(Component):
     Members
     -------
     For each stream, by its name: of inputs ``_word``, ``_there``: the next word and whether it is there, and ``_taken``; of
-    outputs ``_word`` and ``_given``, and ``_soon``: what that will be a cycle later.
+    outputs ``_word``, of no more bits than it needs, and ``_given``, and ``_soon``: what that will be a cycle later.
     on : In        If there is no clock gate: what enables it, for each group of PEs (`going`).
 
     Timing: `_taken` follows every `_there` within a cycle. Outputs are registers, and a result is there `LATENCY` + `RESULT`
@@ -50,8 +50,11 @@ class Wave(Component):
             members |= {f"{each.name}_word": In(bits[each.tensor]), f"{each.name}_there": In(1), f"{each.name}_taken": Out(1)}
         if spatial.short:
             members |= {f"{LENGTH}_word": In(range(spatial.launches + 1)), f"{LENGTH}_there": In(1), f"{LENGTH}_taken": Out(1)}
+        results = {(cell.position, tensor, slot): result_bits(spatial, tensor, found)
+                   for cell in spatial.cells for tensor, slot, found in cell.results}
         for port in spatial.outputs:
-            members |= {f"{port.name}_word": Out(bits[port.tensor]), f"{port.name}_given": Out(1), f"{port.name}_soon": Out(1)}
+            few = results[port.position, port.tensor, port.slot]
+            members |= {f"{port.name}_word": Out(few), f"{port.name}_given": Out(1), f"{port.name}_soon": Out(1)}
         groups = grouped([cell.position for cell in spatial.cells])
         self._group = {position: n for n, group in enumerate(groups) for position in group}
         if not spatial.clock_gate:
