@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ...hw.arch import elastic
 from ...hw.arch.elastic import ALONG, Elastic
-from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, WORD
+from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, WORD
 from ...hw.arch.spatial import Chain, Port, Spatial
 from .buffer import Stored
 from .gathered import asked, chosen
@@ -127,9 +127,6 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
     if kind == DENSE and array.time in found:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
     if givers:
-        if kind not in (DENSE, COMPRESSED):
-            raise stored.mistake(f"its last level is {kind}, of which a port gets no fiber that stands anywhere",
-                                 "make it compressed")
         inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0]))
         return Taken(FIBER, True, sinks, reads, asks=givers, inside=inside, whole=True)
     begins = tuple(port.begin for port in ports)

@@ -95,7 +95,8 @@ class Bank:
                         compared with what is asked for, and one that is not stored is 0.
     table : tuple       Of one whose order is no nest, in place of loops: address or number, and where it goes, of each step.
     whole : bool        Of one that gathers, a port asks once in an operation, and gets a whole fiber, along the first loop
-                        where it is dense. The last loop is that along which ports ask; `bases` are those of fibers.
+                        where it is dense. The last loop is that along which ports ask; `bases` are those of fibers, numbers
+                        of them where zeros are not stored.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -149,9 +150,8 @@ class Bank:
                 or self.first_sink:
             yield Misfit("bases", f"are {len(self.bases)} of {self.sinks} sinks, or there is a request, too",
                          "give one for each sink, and at most the loop along which they ask")
-        elif self.whole and (len(self.loops) != most or self.kind not in (DENSE, COMPRESSED)):
-            yield Misfit("whole", f"but fibers are {self.kind}, or it is not said along what ports ask",
-                         "give the loop, behind that along a dense fiber, and dense or compressed fibers")
+        elif self.whole and len(self.loops) != most:
+            yield Misfit("whole", "but it is not said along what ports ask", "give the loop, behind that along a dense fiber")
         elif self.form != FIBER or self.wide:
             yield Misfit("bases", "are of a bank that gives no fibers", "give a bank of fibers")
         elif self.matched and (self.words > MOST_MATCHED or self.values > 1 << DATA_BITS):
@@ -180,7 +180,9 @@ class Bank:
     @property
     def is_along(self) -> bool:
         """Whether the first loop is along a fiber."""
-        return self.kind == BITVECTOR or (self.form == FIBER and self.kind == DENSE and (self.whole or not self.bases))
+        if self.kind == BITVECTOR:
+            return not self.whole
+        return self.form == FIBER and self.kind == DENSE and (self.whole or not self.bases)
 
     @property
     def matched(self) -> bool:

@@ -111,7 +111,8 @@ def _read(bank: Bank, arrays: Mapping[str, Sequence[int]], place: int) -> list[P
     values = arrays["values"]
     if bank.kind == BITVECTOR:
         bits = [word >> bit & 1 for word in arrays["bits"] for bit in range(DATA_BITS)]
-        first, size = place * DATA_BITS, bank.loops[0].extent * DATA_BITS
+        size = -(-bank.levels[-1].extent // DATA_BITS) * DATA_BITS
+        first = place * (size if bank.whole else DATA_BITS)     # the number of a fiber, or of a word
         there = [crd for crd in range(size) if bits[first + crd]]
         return [*((crd, wrapped(values[sum(bits[:first + crd])], bank.bits)) for crd in there), END]
     if bank.kind == LINKED:

@@ -24,6 +24,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.joined.dealer import UNDER_WAY, Dealer
 from sardonyx.hw.memory.array_store import READ, ArrayStore
 from sardonyx.hw.memory.list_level import FINISHED, ListLevel
+from sardonyx.hw.spatial.buffer.absent import UNDER_WAY as ABSENT
 from sardonyx.hw.spatial.buffer.answered import Answered
 from sardonyx.hw.spatial.buffer.bit_writer import BitWriter
 from sardonyx.hw.spatial.buffer.compressed_writer import CompressedWriter
@@ -125,6 +126,10 @@ BANKS = {
               {"level.finished": FINISHED, "ahead": AHEAD}),
     "table": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, WORD, False, table=((0, 0), (4, 1), (1, 0))), {}),
     "chosen": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True), LEVEL),
+    "chosen bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True),
+                    {"ahead": AHEAD}),
+    "chosen lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True),
+                     {"level.finished": FINISHED, "absent.under_way": ABSENT, "ahead": AHEAD}),
 }
 
 

@@ -74,21 +74,11 @@ class PrivateBank(Component):
         m.submodules.values = values = macro(StoredLevel(bank.lines, LANES, True))
         faults.insert(0, values.fault)
         if bank.has_zeros_left_out:
-            # Values take turns between the halves; of a level each half has segments or coordinates of both tensors.
-            stored = {COMPRESSED: lambda: StoredLevel(2 * bank.lines, LANES, False),
-                      BITVECTOR: lambda: StoredLevel(bank.lines, LANES, True),
-                      LINKED: lambda: ListLevel(bank.fibers, bank.nodes, bank.node)}[bank.kind]
-            m.submodules.level = level = macro(stored())
-            lead(m, getattr(self, bank.streams[0]), level.fill)
-            lead(m, refs, level.ref)
-            faults.append(level.fault)
-            scanner: Any = level
-            if bank.kind == BITVECTOR:
-                m.submodules.bit_scanner = scanner = macro(BitScanner(bank.fibers))
-                lead(m, level.crd, scanner.word)
+            scanned, refs, fault = self._level(m, refs)
+            faults.append(fault)
             m.submodules.ahead = ahead = macro(Fifo(TOKEN, AHEAD))
-            lead(m, scanner.crd, ahead.i)
-            crds, refs = ahead.o, scanner.ref_o
+            lead(m, scanned, ahead.i)
+            crds = ahead.o
         m.submodules.refs_fifo = fifo = macro(Fifo2(TOKEN))
         lead(m, self.values, values.fill)
         lead(m, refs, fifo.i)
@@ -96,6 +86,22 @@ class PrivateBank(Component):
         crowded = self._deal_apart(m, crds, values.crd) if bank.dealt else self._deal(m, crds, values.crd)
         m.d.comb += self.fault.eq(Cat(*faults, crowded).any())
         return m
+
+    def _level(self, m: Module, refs: Any) -> tuple[Any, Any, Value]:
+        """Of fibers coordinates, references to their values, and the fault of what stores them."""
+        bank = self.bank
+        # Values take turns between the halves; of a level each half has segments or coordinates of both tensors.
+        stored = {COMPRESSED: lambda: StoredLevel(2 * bank.lines, LANES, False),
+                  BITVECTOR: lambda: StoredLevel(bank.lines, LANES, True),
+                  LINKED: lambda: ListLevel(bank.fibers, bank.nodes, bank.node)}[bank.kind]
+        m.submodules.level = level = macro(stored())
+        lead(m, getattr(self, bank.streams[0]), level.fill)
+        lead(m, refs, level.ref)
+        scanner: Any = level
+        if bank.kind == BITVECTOR:
+            m.submodules.bit_scanner = scanner = macro(BitScanner(bank.fibers))
+            lead(m, level.crd, scanner.word)
+        return scanner.crd, scanner.ref_o, level.fault
 
     def _request(self, m: Module, refs: Any) -> list[Value]:
         """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served. Returns

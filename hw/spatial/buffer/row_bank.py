@@ -8,12 +8,15 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In
 
-from ...arch.private_buffer import Bank
+from ...arch.private_buffer import BITVECTOR, LINKED, Bank
 from ...arch.token import DATA_BITS, DONE, MAYBE, TOKEN, stop
 from ...emit import macro
+from ...memory.list_level import ListLevel
 from ...memory.nest import Nest
 from ...stream.fifo import Fifo2
 from ...stream.lead import lead
+from .absent import Absent
+from .bit_rows import BitRows
 from .private_buffer import PrivateBank
 
 
@@ -21,9 +24,9 @@ class RowBank(PrivateBank):
     """Holds tensors, and gives each port a fiber for each coordinate that it asks for.
 
     Behaviour: in an operation a port asks once, and gets the fiber at its base and so many further on, with its end. For ``N``
-    it gets none of a compressed level but the end, and zeros of a dense one. Ports have their turns in their order: none gets
-    the fiber of a later operation before all have had theirs of this one, so that no PE waits for a fiber that stands behind
-    one for which there is no room. After as many operations as a tensor serves, its room is free.
+    it gets nothing but the end where zeros are not stored, and zeros of a dense level. Ports have their turns in their order:
+    none gets the fiber of a later operation before all have had theirs of this one, so that no PE waits for a fiber that stands
+    behind one for which there is no room. After as many operations as a tensor serves, its room is free.
 
     Example: with levels dense and compressed, of 2 and 4, filled with ``3 0 1 3  3 2 0 3`` and ``3 7 8 9``, of ``1`` at ask0
     and ``N`` at ask1 come ``(0, 8) (3, 9) S1`` and ``S1``; ends of dense fibers are ``S0``.
@@ -35,15 +38,32 @@ class RowBank(PrivateBank):
 
     Members
     -------
-    level, values, o0, fault    As of `PrivateBank`; a coordinate beyond the last is a fault, too.
+    level, bits, lists, values, o0, fault    As of `PrivateBank`; a coordinate beyond the last is a fault, too.
     ask0 : In(stream)           For each port, coordinates as tokens; any control token is none.
 
-    Timing: as of `PrivateBank`, a pair a cycle, and one for the end of a fiber.
+    Timing: as of `PrivateBank`, a pair a cycle, and one for the end of a fiber; of bitvectors as of `BitRows`.
     Source: Stellar III-C (rows that the nonzeros of another matrix choose), III-E.
     """
 
     def __init__(self, bank: Bank, module_name: str) -> None:
         super().__init__(bank, module_name, {f"ask{n}": In(stream.Signature(TOKEN)) for n in range(bank.sinks)})
+
+    def _level(self, m: Module, refs: Any) -> tuple[Any, Any, Value]:
+        bank = self.bank
+        if bank.kind not in (BITVECTOR, LINKED):
+            return super()._level(m, refs)
+        is_bits = bank.kind == BITVECTOR
+        made = BitRows(bank.fibers, bank.levels[-1].extent) if is_bits else ListLevel(bank.fibers, bank.nodes, bank.node)
+        m.submodules.level = level = macro(made)
+        lead(m, getattr(self, bank.streams[0]), level.fill)
+        if is_bits:
+            lead(m, refs, level.ref)
+            return level.crd, level.ref_o, level.fault
+        m.submodules.absent = absent = macro(Absent())
+        for giver, taker in ((refs, absent.ref), (absent.asks, level.ref), (level.crd, absent.crd_i),
+                             (level.ref_o, absent.ref_i)):
+            lead(m, giver, taker)
+        return absent.crd, absent.ref_o, level.fault
 
     def _request(self, m: Module, refs: Any) -> list[Value]:
         bank = self.bank
@@ -81,9 +101,10 @@ class RowBank(PrivateBank):
             m.d.sync += finishing.eq(~refs.ready)
         with m.Else():
             m.d.comb += token.eq(Mux(crd.control, MAYBE, place))
-        # A fiber of a level is closed by the token behind it, which the next one that is asked for may be long in coming.
+        # A fiber of a compressed level, or of values, is closed by the token behind it, which the next one that is asked for
+        # may be long in coming; bits and lists end their fibers themselves.
         with m.If(goes):
-            m.d.sync += [at.eq(Mux(ends, 0, at + 1)), stopping.eq(ends)]
+            m.d.sync += [at.eq(Mux(ends, 0, at + 1)), stopping.eq(0 if bank.kind in (BITVECTOR, LINKED) else ends)]
         with m.If(asking.step & asking.last):
             m.d.sync += [finishing.eq(is_last), served.eq(Mux(is_last, 0, served + 1))]
         beyond = Signal()

@@ -33,22 +33,26 @@ stalls = st.none() | st.integers(1, 1 << 30)
 
 @cache
 def design(name: str) -> sp.Design:
-    """Products row by row (Gustavson): B without zeros, the same one for two operations, with zeros; and those of a batch, all
-    rows of B in one bank, or with zeros, of each product in a bank of its own."""
+    """Products row by row (Gustavson): B without zeros in each format, the same one for two operations, with zeros; and those
+    of a batch, all rows of B in one bank, or with zeros, of each product in a bank of its own."""
     if name.startswith("batch"):
         whole = sp.functionality("C(n,i,j) = A(n,i,k) * B(n,k,j)", dtype="int8")
         rows = sp.Transform([[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0], [1, 1, 1, 1]])
         kind = sp.Buffer("dense", "dense", "dense", words=64, banks=2) if name == "batch, banks" else \
-            sp.Buffer("dense", "dense", "compressed", words=64, order=(1, 0, 2))
-        skips = [sp.skip(k, where=A(n, i, k) == 0), *([sp.skip(j, where=B(n, k, j) == 0)] if name == "batch" else [])]
+            sp.Buffer("dense", "dense", {"batch": "compressed", "batch, bits": "bitvector"}[name], words=64, order=(1, 0, 2))
+        skips = [sp.skip(k, where=A(n, i, k) == 0), *([] if name == "batch, banks" else [sp.skip(j, where=B(n, k, j) == 0)])]
         return sp.Design(whole, rows, {"n": 2, "i": 1, "j": 4, "k": 3}, sparsity=skips, buffers={"B": kind})
-    of_b = {"sparse": CSR, "shared": sp.Buffer("dense", "compressed", words=64, operations=2), "dense": DENSE}[name]
+    of_b = {"sparse": CSR, "shared": sp.Buffer("dense", "compressed", words=64, operations=2), "dense": DENSE,
+            "bits": sp.Buffer("dense", "bitvector", words=64), "lists": sp.Buffer("dense", "linked list", words=64, node=2),
+            "shared bits": sp.Buffer("dense", "bitvector", words=64, operations=2),
+            "shared lists": sp.Buffer("dense", "linked list", words=64, operations=2)}[name]
     skips = [CHOSEN, *([] if name == "dense" else [WITHOUT_ZEROS])]
-    return sp.Design(PRODUCT, BY_ROWS, {"i": 2, "j": 5, "k": 3}, sparsity=skips,
+    return sp.Design(PRODUCT, BY_ROWS, {"i": 2, "j": 20 if "bits" in name else 5, "k": 3}, sparsity=skips,
                      buffers={"A": CSR, "B": of_b}, name="chosen")
 
 
-DESIGNS = ("sparse", "shared", "dense", "batch", "batch, banks")
+DESIGNS = ("sparse", "shared", "dense", "bits", "lists", "shared bits", "shared lists", "batch", "batch, bits", "batch, banks")
+QUICK = ("shared", "bits", "shared lists")
 
 
 def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndarray]":
@@ -101,7 +105,7 @@ def test_rows_that_are_chosen_are_the_very_ones_that_ports_take(name: str, opera
     assert array.run("tokens", **words).report["operations"] == operations
 
 
-@pytest.mark.parametrize("name", [name if name == "shared" else pytest.param(name, marks=pytest.mark.slow) for name in DESIGNS])
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DESIGNS])
 @settings(max_examples=8)
 @given(operations=st.integers(1, 5), seed=st.integers(0, 1 << 30), stalls=stalls)
 def test_a_product_row_by_row_is_exact_whatever_stalls(name: str, operations: int, seed: int, stalls: "int | None") -> None:
@@ -110,8 +114,9 @@ def test_a_product_row_by_row_is_exact_whatever_stalls(name: str, operations: in
 
 
 @pytest.mark.slow
-def test_200_products_row_by_row_of_matrices_without_zeros_are_exact() -> None:
-    array = design("sparse")
+@pytest.mark.parametrize("name", ["sparse", "bits", "lists"])
+def test_200_products_row_by_row_of_matrices_without_zeros_are_exact(name: str) -> None:
+    array = design(name)
     for seed in range(1, 201):
         array.run("rtl", seed, **operands(array, 3, seed))
 
@@ -147,9 +152,8 @@ def test_explain_says_by_whose_coordinates() -> None:
 
 
 @pytest.mark.parametrize("kind,skips,said", [
-    ("bitvector", [CHOSEN, WITHOUT_ZEROS], "its last level is bitvector, of which a port gets no fiber that stands anywhere"),
-    ("linked list", [CHOSEN, WITHOUT_ZEROS], "its last level is linked list, of which a port gets no fiber"),
-    ("compressed", [CHOSEN], "its last level is compressed, but the array takes every j"),
+    *((kind, [CHOSEN], f"its last level is {kind}, but the array takes every j")
+      for kind in ("compressed", "bitvector", "linked list")),
     ("dense", [CHOSEN, WITHOUT_ZEROS], "its last level is dense, but the array takes no zeros of B"),
 ])
 def test_rows_that_a_format_does_not_give_are_refused(kind: str, skips: "list[object]", said: str) -> None:
@@ -169,9 +173,8 @@ def test_rows_whose_elements_are_found_as_well_are_refused() -> None:
 
 @pytest.mark.parametrize("changed,said", [
     ({"bases": ()}, "whole but no port asks for a fiber"),
-    ({"loops": ()}, "whole but fibers are compressed, or it is not said along what ports ask"),
+    ({"loops": ()}, "whole but it is not said along what ports ask"),
     ({"loops": (Loop(4, 1, 0), Loop(2, 4, 0))}, "bases are 2 of 2 sinks, or there is a request, too"),
-    ({"levels": (Level("dense", 2), Level("bitvector", 4))}, "whole but fibers are bitvector"),
     ({"first_sink": 1}, "bases are 2 of 2 sinks, or there is a request, too"),
 ])
 def test_a_bank_that_cannot_give_rows_is_refused(changed: "dict[str, object]", said: str) -> None:
