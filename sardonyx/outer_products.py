@@ -139,8 +139,9 @@ class OuterProductDesign:
             "by node",
             f"runs that rise are merged two by two, equal columns added, in a memory of {kind.pairs:,} pairs; a row has up "
             f"to {kind.most_row:,} elements",
-            f"{kind.ports} request{'s' if kind.ports > 1 else ''} to memory at once, each shared by {kind.lanes // kind.ports} "
-            f"lane{'s' if kind.lanes > kind.ports else ''}, over one bus of 64 bits"]
+            f"{kind.ports} request{'s' if kind.ports > 1 else ''} to memory at once, "
+            + (f"each shared by {kind.lanes // kind.ports} lanes" if kind.lanes > kind.ports else "a lane each")
+            + ", over one bus of 64 bits"]
         return Outcome(self.facts(), "\n".join(lines))
 
     def picture(self, path: str | Path | None = None) -> str:

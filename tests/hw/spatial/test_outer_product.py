@@ -125,7 +125,7 @@ def test_the_design_that_we_ship_is_scipys_product_without_hardware_and_says_wha
     found = design.run("golden", A=[[2, 0], [0, 0], [1, -1]], B=scipy.sparse.csr_array([[0, 3], [0, 3]]))
     assert found.value.toarray().tolist() == [[0, 6], [0, 0], [0, 0]] and found.value.nnz == 2
     text = design.explain().text
-    assert "16 requests to memory at once, each shared by 1 lane, over one bus of 64 bits" in text
+    assert "16 requests to memory at once, a lane each, over one bus of 64 bits" in text
     assert design.resized({"ports": 4}).explain().report["ports"] == 4
 
 
