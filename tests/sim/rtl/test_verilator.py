@@ -2,6 +2,7 @@ import importlib.util
 import multiprocessing
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import checks
@@ -113,8 +114,44 @@ def test_two_processes_may_build_the_same(cache: Path, main: Path) -> None:
 def test_a_large_model_is_compiled_in_parts(cache: Path, main: Path,
                                             monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verilator, "_UNIT_BYTES", 1)
+    monkeypatch.setattr(verilator, "_SMALL_BYTES", 0)
     model = build(DESIGN, main, "inverter", includes={"text.h": '#define TEXT "parts %d"'}, cache=cache)
     assert verilator._run([str(model.executable)]) == "parts 1"
+
+
+@pytest.mark.parametrize("sizes,units", [
+    ((900, 10, 6), [[2, 1, 0]]),                        # small ones beside a large one
+    ((900, 10, 800), [[1, 2], [0]]),                    # beside the least of those
+    ((900, 60, 6), [[2, 1], [0]]),                      # worth a run of their own
+    ((60, 60, 60, 60), [[0, 1, 2], [3]]),               # as many as a run takes
+    ((250, 10, 10), [[1, 2, 0]]),
+    ((7,), [[0]]),
+    ((), []),
+])
+def test_files_that_take_less_than_a_run_of_the_compiler_are_compiled_beside_larger_ones(
+        sizes: "tuple[int, ...]", units: "list[list[int]]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verilator, "_UNIT_BYTES", 200)
+    monkeypatch.setattr(verilator, "_SMALL_BYTES", 50)
+    for number, size in enumerate(sizes):
+        (tmp_path / f"{number}.cpp").write_text("/" * size)
+    found = verilator._units(tmp_path, [str(number) for number in range(len(sizes))])
+    assert found == [[str(number) for number in unit] for unit in units]
+
+
+@pytest.mark.parametrize("gold", [True, False])
+def test_a_model_is_linked_by_gold_if_there_is_one(gold: bool, cache: Path, main: Path,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    linked, run, which = [], verilator._run, shutil.which
+
+    def recorded(command: "Sequence[str]", env: "Mapping[str, str] | None" = None) -> str:
+        linked.extend(word for word in command if word.startswith("-fuse-ld"))
+        return run(command, env)
+
+    monkeypatch.setattr(verilator, "_run", recorded)
+    monkeypatch.setattr(shutil, "which", lambda name: which(name) if gold or name != "ld.gold" else None)
+    model = build(DESIGN, main, "inverter", includes={"text.h": f'#define TEXT "{gold} %d"'}, cache=cache)
+    assert run([str(model.executable)]) == f"{gold} 1"
+    assert linked == (["-fuse-ld=gold"] if gold and which("ld.gold") else [])
 
 
 def test_a_combinational_loop_does_not_build(cache: Path, main: Path) -> None:
