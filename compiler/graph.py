@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..hw.arch.cgra import Arch
+from .backend.latency import latencies
+from .backend.route import Unroutable
 from .ir.mapped import MappedGraph
 from .ir.program import ELASTIC
 from .ir.sam import SamGraph
@@ -18,7 +20,11 @@ from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, check_resourc
 from .sparse.balance import balance
 from .sparse.blocks import map_graph
 from .sparse.certificate import uncertified
+from .sparse.rebalance import of_one_copy, rebalance, short
 from .sparse.unroll import Copies, grouped, spare_pes, unroll
+
+# Placements of a graph, each with more slack where the routes of the one before need it.
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -53,15 +59,42 @@ def compile_graph(sam: SamGraph, arch: Arch, seed: int = 0, tell: Tell = silent,
     check_resources(graph, arch)
     linked = grouped(graph, arch, copies, dynamic, groups)
 
-    def copy() -> MappedGraph:
-        return balance(graph, arch, spare_pes(graph, arch, linked)) if balanced else graph
+    copy = balance(graph, arch, spare_pes(graph, arch, linked)) if balanced else graph
 
     def fit(route: Route) -> Fitted:
         tell(BALANCE)
-        unrolled = unroll(copy(), linked)
-        return Fitted(unrolled, route(unrolled, 0))
+        return _even(copy, linked, arch, route) if balanced else _routed(copy, linked, route)
 
     text = {**(source or {}), **({"copies": [list(each) for each in linked.groups]} if copies > 1 else {})}
     found = finish(graph, arch, ELASTIC, sam.title, fit, seed=seed, source=text, tell=tell,
                    words=linked.words(words or {}))
-    return CompiledGraph(**vars(found), sam=sam, unbalanced=graph, copies=linked, waits=uncertified(copy(), arch.pe.pass_depth))
+    return CompiledGraph(**vars(found), sam=sam, unbalanced=graph, copies=linked, waits=uncertified(copy, arch.pe.pass_depth))
+
+
+def _routed(graph: MappedGraph, copies: Copies, route: Route) -> Fitted:
+    """Copies of a graph, as they are."""
+    unrolled = unroll(graph, copies)
+    return Fitted(unrolled, route(unrolled, 0))
+
+
+def _even(graph: MappedGraph, copies: Copies, arch: Arch, route: Route) -> Fitted:
+    """Copies of a balanced graph whose nets hold enough tokens as they are routed, or those of the fewest too few of
+    `ATTEMPTS`. What one copy needs all get, as each is somewhere else in the next placement."""
+    best, least = None, 0
+    for _ in range(ATTEMPTS):
+        try:
+            found = _routed(graph, copies, route)
+        except Unroutable:
+            if best is None:
+                raise
+            break
+        placed, trees = found.routed.placement.tiles, found.routed.routing.trees
+        wanted = short(found.graph, arch, latencies(found.graph.nets, trees, placed, arch))
+        if best is None or sum(wanted.values()) < least:
+            best, least = found, sum(wanted.values())
+        again = rebalance(graph, arch, of_one_copy(wanted, copies), spare_pes(graph, arch, copies))
+        if again is graph:
+            break
+        graph = again
+    assert best is not None, "the first one is routed, or not at all"
+    return best

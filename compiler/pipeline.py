@@ -1,6 +1,7 @@
 """From a mapped graph to a program: the stages that every program goes through, a verifier after each.
 
-    MappedGraph -> balance -> place and route -> configure -> Program     elastic: PEs even paths out before
+    MappedGraph -> balance -> place and route -> configure -> Program     elastic: PEs even paths out before, and again where
+                                                                          routes are longer than was expected
     MappedGraph -> place and route -> retime -> configure -> Program      static: start cycles even them out afterwards
 
 What a front end does before (`einsum.py`, `halide.py`) ends in the stage ``map``.

@@ -70,7 +70,7 @@ def balance(graph: MappedGraph, arch: Arch, spare: int | None = None) -> MappedG
         spare -= count
         if count:
             inserted[sink] = [f"slack {sink.block}.{sink.port} {i}" for i in range(count)]
-    return _with(graph, inserted)
+    return with_slack(graph, inserted)
 
 
 def _apart(graph: MappedGraph, spare: int) -> tuple[MappedGraph, int]:
@@ -89,10 +89,10 @@ def _apart(graph: MappedGraph, spare: int) -> tuple[MappedGraph, int]:
         if len({*one.values()} & {*other.values()}) > 1 and not inserted.keys() & {*one, *other} \
                 and len(inserted) + len(other) <= spare:
             inserted |= {sink: [f"apart {sink.block}.{sink.port}"] for sink in other}
-    return _with(graph, inserted), len(inserted)
+    return with_slack(graph, inserted), len(inserted)
 
 
-def _with(graph: MappedGraph, inserted: Mapping[Pin, list[str]]) -> MappedGraph:
+def with_slack(graph: MappedGraph, inserted: Mapping[Pin, list[str]]) -> MappedGraph:
     """A graph with pass-throughs of these names in front of inputs."""
     blocks = {**graph.blocks, **{name: Block(name, "pe", PASS_THROUGH.name, {}, slack=True)
                                  for chain in inserted.values() for name in chain}}
@@ -111,7 +111,7 @@ def _with(graph: MappedGraph, inserted: Mapping[Pin, list[str]]) -> MappedGraph:
 def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
     """(source, sink) -> pass-throughs that its slack asks for."""
     net_latency = NET_LATENCY + int(arch.interconnect.output_registers)
-    arrival = _arrivals(graph, net_latency)
+    arrival = arrivals(graph, {sink: net_latency for net in graph.nets for sink in net.sinks})
     depth = arch.pe.pass_depth
     wanted = {}
     for net in graph.nets:
@@ -148,22 +148,24 @@ def _loaded(block: Block, port: str) -> bool:
     return block.primitive == LEVEL.name and port == BLOCK
 
 
-def _arrivals(graph: MappedGraph, net_latency: int) -> Mapping[str, Mapping[str, int]]:
-    """Cycle in which the first token can be at every input of a block, by longest path from each block that begins streams.
+def arrivals(graph: MappedGraph, cycles: Mapping[Pin, int]) -> Mapping[str, Mapping[str, int]]:
+    """Cycle in which the first token can be at every input of a block, by longest path from each block that begins streams;
+    cycles: of the net to each sink.
 
     What begins elsewhere waits for nothing of it, and a level that is loaded begins when it is whole. What waits for a level
     that is kept waits for all of it, which no FIFO outlasts. When it is there its path is a short one: slack on those that it
     meets would make it the shorter one by that, with nothing on it to hold tokens.
     """
-    feeds: dict[str, set[str]] = defaultdict(set)
+    feeds: dict[str, dict[str, int]] = defaultdict(dict)
     for net in graph.nets:
         for sink in net.sinks:
             if not _keeps(graph.blocks[sink.block], sink.port) and not _loaded(graph.blocks[sink.block], sink.port):
-                feeds[sink.block].add(net.source.block)
+                before = feeds[sink.block]
+                before[net.source.block] = max(before.get(net.source.block, 0), cycles[sink])
     arrival: dict[str, dict[str, int]] = {}
     for name in TopologicalSorter({name: feeds[name] for name in graph.blocks}).static_order():
         arrival[name] = {} if feeds[name] else {name: 0}
-        for feed in feeds[name]:
+        for feed, taken in feeds[name].items():
             for root, cycle in arrival[feed].items():
-                arrival[name][root] = max(arrival[name].get(root, 0), cycle + graph.blocks[feed].latency + net_latency)
+                arrival[name][root] = max(arrival[name].get(root, 0), cycle + graph.blocks[feed].latency + taken)
     return arrival
