@@ -2,6 +2,7 @@
 
     make bench                      everything, about half an hour on 2 cores
     make bench ARGS="emit pnr"      only these
+    make bench ARGS=sparse          all that is about sparse programs
     make bench ARGS=system DATA=folder LIBERTY=folder       with what needs a matrix, or a cell library
     make bench ARGS=spatial LIBERTY=folder               and spatial arrays in cells, an hour more
 
@@ -259,12 +260,14 @@ MEASUREMENTS: dict[str, Callable[[], Sequence[Row | Left]]] = {
     "onyx_rtl_full": onyx_rtl_full, "compile": compile_time, "pnr": pnr, "cycles": cycles, "dense": bench_pictures.dense,
     "gaussian": bench_pictures.gaussian, "harris": bench_pictures.harris, "unsharp": bench_pictures.unsharp,
     "camera": bench_pictures.camera, "product": bench_pictures.product, "gating": gating,
-    "sparse": bench_rows_sparse.sparse, "kernels": bench_kernels.rows, "steady": bench_steady.rows,
-    "orders": bench_rows_sparse.orders, "scanner": bench_rows_sparse.scanner, "crossover": bench_rows_sparse.crossover,
-    "features": bench_rows_sparse.features, "spatial": bench_rows_spatial.spatial, "size": size, "tests": tests}
-SYSTEM = "system"
-# What is measured with others by their name.
-TOGETHER = {SYSTEM: ("gating", SYSTEM)}
+    "edges": bench_rows_sparse.edges, "cutting": bench_rows_sparse.cutting, "fused": bench_rows_sparse.fused,
+    "kernels": bench_kernels.rows, "steady": bench_steady.rows, "orders": bench_rows_sparse.orders,
+    "scanner": bench_rows_sparse.scanner, "crossover": bench_rows_sparse.crossover, "features": bench_rows_sparse.features,
+    "copies": bench_rows_sparse.copies, "spatial": bench_rows_spatial.spatial, "size": size, "tests": tests}
+SYSTEM, SPARSE = "system", "sparse"
+# What is measured with others by one name.
+TOGETHER = {SYSTEM: ("gating", SYSTEM),
+            SPARSE: ("edges", "cutting", "fused", "kernels", "steady", "orders", "scanner", "crossover", "features", "copies")}
 
 
 def measured(name: str, given: Given) -> list[dict[str, Any]]:
@@ -290,7 +293,8 @@ def main() -> int:
     """Measure what was asked for, and put it into the table."""
     names = [*MEASUREMENTS, SYSTEM]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*names, []], help=f"of {', '.join(names)}; default: all")
+    parser.add_argument("names", nargs="*", choices=[*names, SPARSE, []],
+                        help=f"of {', '.join(names)}; {SPARSE}: {', '.join(TOGETHER[SPARSE])}; default: all")
     parser.add_argument("--data", metavar="FOLDER", type=Path, help="where west2021.mtx.gz is, of SuiteSparse")
     parser.add_argument("--liberty", metavar="PLACE", type=Path, help="folder of cell libraries, or one library")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)

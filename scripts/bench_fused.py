@@ -12,7 +12,8 @@ coordinate (`narrow.py`), as they do for users.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,19 +29,22 @@ from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
 from sardonyx.compiler.sparse.lanes import lanes_of
 from sardonyx.compiler.sparse.parts import with_parts
 from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime import host
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.runtime.held import Held
 from sardonyx.sim.golden import einsum as golden
 from sardonyx.sim.rtl import simulator
 from sardonyx.sim.rtl.machine import Machine
+from sardonyx.statements import MOST_LANES
 from sardonyx.tensor_job import TensorJob
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.values import random_tensor
 
-# Matrices by extent and nonzeros, and to how many lanes or parts their rows are dealt when fused: those of the fewest of all
-# cycles, as each takes some 90 to be configured; 7 is as many as there are load streams for. In turn there is one copy.
-ITERATED = ((30, 180, 3), (64, 400, 4), (128, 900, 7), (256, 2000, 7), (512, 4000, 7), (1000, 6500, 7))
+# Matrices by extent and nonzeros. Fused, their rows are dealt to the number of lanes or parts that takes the fewest of all
+# cycles, as each has to be configured; in turn there is one copy.
+ITERATED = ((30, 180), (64, 400), (128, 900), (256, 2000), (512, 4000), (1000, 6500))
+LANES = range(1, MOST_LANES + 1)
 # Of MTTKRP: extent, share of nonzeros of the matrices, and of the tensor.
 SWEEPS = ((10, 1.0, (0.005, 0.01, 0.05, 0.2)), (100, 0.1, (1e-5, 1e-4, 1e-3)))
 
@@ -61,11 +65,12 @@ class Spent:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a program took fused, and in turn."""
+    """What a program took fused, in so many lanes or parts, and in turn."""
 
     what: str
     fused: Spent
     apart: Spent
+    lanes: int = 1
 
     @property
     def ratio(self) -> float:
@@ -78,19 +83,30 @@ class Compared:
         return self.apart.simulated / self.fused.simulated
 
 
-def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch, lanes: int = 1) -> Compared:
-    """Run a program both ways, every word checked; lanes: of the sums of the fused one, or parts."""
+def compare(what: str, program: Program, data: Mapping[str, Coo], arch: Arch, lanes: Iterable[int] = (1,)) -> Compared:
+    """Run a program both ways, every word checked; lanes: of the sums of the fused one, or parts, of which those are taken with
+    the fewest of all cycles."""
     known, apart = dict(data), Spent()
     with simulator.whole_machine(arch).start(posts=True) as machine:
         held = Held(arch, after_reset=True)
         for each in program.statements:
             value, spent = _run(alone(each), {name: known[name] for name in each.tensors}, (each,), machine, held)
             known[each.result.tensor], apart = value, apart + spent
-    together = with_parts(replace(fuse(program.statements, program.formats), lanes=lanes), data, arch.mem.level_words)
-    with simulator.whole_machine(arch).start(posts=True) as machine:
-        value, fused = _run(together, data, program.statements, machine, Held(arch, after_reset=True))
-    assert value == known[program.result.result.tensor], "both ways give the same"
-    return Compared(what, fused, apart)
+    fused, count = min(_fused(program, data, arch, lanes, known[program.result.result.tensor]),
+                       key=lambda found: found[0].simulated)
+    return Compared(what, fused, apart, count)
+
+
+def _fused(program: Program, data: Mapping[str, Coo], arch: Arch, lanes: Iterable[int], right: Coo
+           ) -> Iterator[tuple[Spent, int]]:
+    """What the fused program took in each number of lanes that a machine has room for."""
+    for count in lanes:
+        together = with_parts(replace(fuse(program.statements, program.formats), lanes=count), data, arch.mem.level_words)
+        # The operands, or the streams of so many lanes, may have no room.
+        with suppress(UserError), simulator.whole_machine(arch).start(posts=True) as machine:
+            value, spent = _run(together, data, program.statements, machine, Held(arch, after_reset=True))
+            assert value == right, "both ways give the same"
+            yield spent, count
 
 
 def _run(program: Fused, data: Mapping[str, Coo], statements: Sequence[Einsum], machine: Machine, held: Held
@@ -112,14 +128,14 @@ def _run(program: Fused, data: Mapping[str, Coo], statements: Sequence[Einsum], 
     return job.whole(), found + Spent(simulated=machine.cycles - before)
 
 
-def spmv_iter(sizes: Sequence[tuple[int, int, int]], arch: Arch) -> list[Compared]:
-    """Four products of a matrix with a vector, by extent, nonzeros, and lanes or parts of the fused ones."""
+def spmv_iter(sizes: Sequence[tuple[int, int]], arch: Arch) -> list[Compared]:
+    """Four products of a matrix with a vector, by extent and nonzeros."""
     found = []
-    for size, nnz, lanes in sizes:
+    for size, nnz in sizes:
         kernel = load_kernel("spmv_iter")
         data = {"A": random_tensor((size, size), nnz / size ** 2, 1), "x": random_tensor((size,), 1.0, 2)}
         program = api.located(kernel.program(), "auto", arch)
-        found.append(compare(f"{size} x {size}, {data['A'].nnz} nonzeros", program, data, arch, lanes))
+        found.append(compare(f"{size} x {size}, {data['A'].nnz} nonzeros", program, data, arch, LANES))
     return found
 
 

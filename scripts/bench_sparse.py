@@ -44,7 +44,7 @@ MTTKRP = "MTTKRP"
 STATEMENT = "X(i,j) = B(i,k,l) * C(j,k) * D(j,l)"
 SHAPES = {"B": (100, 200, 200), "C": (100, 200), "D": (100, 200)}
 SHARE = 0.02
-NONE, PIPELINED, PLAIN = "none", "+ exhaustive pipelining", "+ balancing: plain"
+NONE, PIPELINED, PLAIN, TILES = "none", "+ exhaustive pipelining", "+ balancing: plain", "+ tile pipelining"
 COPIES: dict[str, Any] = {"unroll": "most", "dispatch": "expected"}
 
 
@@ -97,7 +97,7 @@ def steps(name: str) -> Iterator[Step]:
     yield hops
     apart = run(PLAIN, without="pipelining,narrowing")
     yield apart
-    yield run("+ tile pipelining", tile=apart.report["tile_edge"], without="narrowing")
+    yield run(TILES, tile=apart.report["tile_edge"], without="narrowing")
     yield run("+ edges chosen", without="narrowing")
     yield run("+ narrowing", without="sharing")
     yield run("+ unrolling", **COPIES)
@@ -112,6 +112,11 @@ def unpipelined_ns(statement: str, order: str) -> float:
 def gain(found: Sequence[Step]) -> float:
     """Plain cycles to those with all features."""
     return plain(found).cycles / found[-1].cycles
+
+
+def pipelining(found: Sequence[Step]) -> float:
+    """Cycles of launches of one sub-tile to those of the same sub-tiles behind each other."""
+    return plain(found).cycles / next(step for step in found if step.name == TILES).cycles
 
 
 def plain(found: Sequence[Step]) -> Step:
