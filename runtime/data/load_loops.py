@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,6 +66,35 @@ class Reads:
     def apart(self) -> Reads:
         """Itself: its words are arranged for this stream alone; see `Window.apart`."""
         return self
+
+
+class Arranged(ABC):
+    """Words that lie somewhere, and are read from there, or arranged one after the other for a stream."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many they are."""
+
+    @property
+    @abstractmethod
+    def words(self) -> np.ndarray:
+        """All of them, in order."""
+
+    @property
+    def size(self) -> int:
+        """Words in the global buffer, if they are arranged."""
+        return self.count
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops, if they are arranged."""
+        return ((self.count, 1),)
+
+    @property
+    def apart(self) -> Reads:
+        """The stream with words that are arranged for it."""
+        return in_order(self.words)
 
 
 def in_order(words: np.ndarray) -> Reads:

@@ -32,7 +32,7 @@ from ...compiler.sparse.tiles import Tiles
 from ...hw.arch.glb import LANES
 from ...tensors.coordinates import Ints
 from ..commands import Box
-from .load_loops import Loop, Reads, in_order, joined
+from .load_loops import Arranged, Loop, Reads, joined
 from .window import filled
 
 # Of its room in a bank an operand leaves one of so many parts to lists.
@@ -81,7 +81,7 @@ class Lying:
 
 
 @dataclass(frozen=True, eq=False)
-class LyingBlock:
+class LyingBlock(Arranged):
     """The values of a sub-tile: their number, and a walk of the operand from one of its words on."""
 
     operand: Lying
@@ -93,25 +93,10 @@ class LyingBlock:
         return 1 + self.operand.count
 
     @property
-    def size(self) -> int:
-        """Words in the global buffer, if it is arranged."""
-        return self.count
-
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        """The loops, if it is arranged."""
-        return ((self.count, 1),)
-
-    @property
     def words(self) -> np.ndarray:
         """The block."""
         values = Reads(self.operand.image.reshape(-1), self.operand.loops, self.first).words
         return np.concatenate((np.array([len(values)], np.uint16), values))
-
-    @property
-    def apart(self) -> Reads:
-        """The block as words that are arranged for it."""
-        return in_order(self.words)
 
 
 def in_words(block: np.ndarray | LyingBlock) -> np.ndarray:

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..commands import Box
-from .load_loops import Loop, Reads, in_order, joined
+from .load_loops import Arranged, Reads, joined
 
 
 @dataclass(frozen=True, eq=False)
-class Stack:
+class Stack(Arranged):
     """A stream over the rows of boxes.
 
     Parameters
@@ -50,24 +50,9 @@ class Stack:
         return self.columns * self.rows
 
     @property
-    def size(self) -> int:
-        """Words in the global buffer, if it is arranged."""
-        return self.count
-
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        """The loops, if it is arranged."""
-        return ((self.count, 1),)
-
-    @property
     def words(self) -> np.ndarray:
         """All words of the stream, in order."""
         return np.concatenate([each.words[:, :self.columns].reshape(-1) for each in self.boxes])
-
-    @property
-    def apart(self) -> Reads:
-        """The stream with words that are arranged for it."""
-        return in_order(self.words)
 
 
 def stacked(stacks: Sequence[Stack], room: int) -> tuple[Reads, int] | None:
