@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from .check import Identifier, OneOf, Tuple, Whole, check
-from .errors import UserError
 from .logic import MOST_BITS, Logic
 from .spatial import Shaped
 from .token import DATA_BITS
@@ -80,6 +79,11 @@ class Worker(Kind):
 
     def __post_init__(self) -> None:
         check(self, "PE")
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether two fibers have the coordinates, of which one may wait for the other."""
+        return self.join != ALIGNED
 
 
 @dataclass(frozen=True)
@@ -239,9 +243,3 @@ class Elastic:
 def adder(bits: int, logic: Logic) -> Worker:
     """A merger of two sorted fibers ``x`` and ``y``: what either has, added where both have it."""
     return Worker((Taken("x", bits, FIBER), Taken("y", bits, FIBER)), UNION, ("x", "y"), logic, bits)
-
-
-def stands_still(what: str) -> UserError:
-    """Of an array whose PEs wait for each other: what shows it."""
-    return UserError(f"the array stands still: {what}", "dataflow",
-                     "leave out all skips of this index but one, or try another transform")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...hw.arch.elastic import ALONG, FIBER, Border, Elastic, Found, stands_still
+from ...hw.arch.elastic import ALONG, FIBER, Border, Elastic, Found
 from ...hw.arch.token import MAYBE, is_control, stop
 
 # A coordinate, a token, and a value.
@@ -32,7 +32,7 @@ def fed(elastic: Elastic, operands: Mapping[str, np.ndarray]) -> dict[str, list[
 def collected(elastic: Elastic, streams: Mapping[str, Sequence[Pair]], operations: int) -> dict[str, np.ndarray]:
     """The results of the ports that are given, each with an axis for operations in front.
 
-    UserError for fibers that did not come, AssertionError for some in no order.
+    AssertionError for fibers too many or too few, or in no order.
     """
     mine = [port for port in elastic.outputs if port.name in streams]
     results = {tensor.name: np.zeros((operations, *tensor.shape), np.int64) for tensor in elastic.results
@@ -50,8 +50,7 @@ def collected(elastic: Elastic, streams: Mapping[str, Sequence[Pair]], operation
                 assert crd > last, f"port {port.name} gave coordinate {crd} after {last}"
                 results[port.tensor][place] = value
                 last = crd
-        if operation != operations or last >= 0:
-            raise stands_still(f"port {port.name} gave {operation} of {operations} operations")
+        assert operation == operations and last < 0, f"port {port.name} gave {operation} of {operations} operations"
     return results
 
 

@@ -13,13 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker, stands_still
+from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
 from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
 from ...hw.arch.token import is_control, stop
 from .balance import Balanced
-
-# Ports that are named where PEs wait for each other.
-SHOWN = 6
 
 
 class Pair(NamedTuple):
@@ -62,7 +59,7 @@ class _Queue:
 
 
 def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) -> Simulated:
-    """Run all operations of some streams; UserError for pairs that are left."""
+    """Run all operations of some streams; AssertionError for pairs that are left, as by fibers that are not aligned."""
     queues = {link: _Queue(link.depth) for link in elastic.links}
     sources = {name: deque(Pair(*pair) for pair in pairs) for name, pairs in inputs.items()}
     fed = [(sources[link.source[1]], queues[link]) for link in elastic.links if not link.source[0]]
@@ -87,9 +84,8 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) 
         moves = sum([queue.end() for queue in queues.values()]) > 0 or any(each.chose for each in balances)
         step += 1
     left = [link.sink for link, queue in queues.items() if queue.pairs]
-    if left or any(sources.values()):
-        waiting = ", ".join(f"{unit}.{port}" for unit, port in left[:SHOWN])
-        raise stands_still(f"PEs wait for each other, with pairs at {waiting or 'ports'}")
+    # No PE waits for one that waits for it: what it compares others have, or can have (`ElasticPe`).
+    assert not left and not any(sources.values()), f"pairs are left at {left}"
     return Simulated(outputs, last + 1)
 
 
@@ -110,6 +106,8 @@ class _Pe:
         self._words = [each.name for each in worker.operands if each.form == WORD]
         self._fibers = [each.name for each in worker.operands if each.form == FIBER]
         self._on = {each.name: [outs[f"{each.name}_o{nth}"] for nth in range(each.forwards)] for each in worker.operands}
+        # Of fibers that are joined others have each pair as soon as it is there (`ElasticPe`).
+        self._ahead = [(name, queue) for name in worker.carriers if worker.is_joined for queue in self._on[name]]
         self._sent: set[_Queue] = set()
         self._gone: set[_Queue] = set()
         self._total = 0
@@ -122,6 +120,7 @@ class _Pe:
             if heads[name] is not None and queue.room:
                 queue.given = heads[name]
                 self._sent.add(queue)
+        self._give([(queue, head) for name, queue in self._ahead for head in (heads[name],) if head is not None])
         taken, matched, ends = self._join(heads)
         if taken is None or any(heads[name] is None for name in self._words) or (ends and unsent):
             return
@@ -134,12 +133,9 @@ class _Pe:
             row = known[worker.row].crd if worker.row else 0
             crd = min(known[name].crd for name in worker.carriers if name in taken) if present and not ends else stop(0)
             offers.append((self._out, Pair(0, self._total) if worker.sums else Pair(crd, value, row)))
-        for queue, pair in offers:
-            if queue not in self._gone and queue.room:
-                queue.given = pair
-                self._gone.add(queue)
+        self._give(offers)
         if all(queue in self._gone for queue, _ in offers):
-            self._gone.clear()
+            self._gone.difference_update(queue for queue, _ in offers)
             self._total = 0 if ends else wrapped(self._total + value, worker.bits)
             self._told = not ends and not present
             for name in taken:
@@ -148,6 +144,13 @@ class _Pe:
                 self._sent.clear()
                 for name in self._words:
                     self._ins[name].takes = True
+
+    def _give(self, offers: Sequence[tuple[_Queue, Pair]]) -> None:
+        """Give to those that have room what they were not given yet."""
+        for queue, pair in offers:
+            if queue not in self._gone and queue.room:
+                queue.given = pair
+                self._gone.add(queue)
 
     def _join(self, heads: Mapping[str, Pair | None]) -> tuple[list[str] | None, bool, bool]:
         """The fibers that are taken, None if one is missing; whether there is a value; whether they end."""

@@ -1,4 +1,9 @@
-"""A processing element of an elastic array: joins its fibers by coordinate, computes, and hands on what others need."""
+"""A processing element of an elastic array: joins its fibers by coordinate, computes, and hands on what others need.
+
+What is joined is handed on as soon as it is there, not when it is taken: PEs that have it from this one join the same, and have
+to know what this one compares with. Else, of (0, 1) (1, 2) (2, 3) (3, 4) S0 and S0, the next PE would wait for the end of the
+second fiber, which stays here until all of the first one has passed, and this PE for room to hand the first one on.
+"""
 
 from __future__ import annotations
 
@@ -78,18 +83,27 @@ class ElasticPe(Component):
         fibers = [each for each in worker.operands if each.form == FIBER]
         join = self._join(fibers)
         sent = [self._hand_on(m, each, nth) for each in words for nth in range(each.forwards)]
+        ahead = [each for each in fibers if worker.is_joined and each.name in worker.carriers]
         there = every([join.there, *(self._in(each).valid for each in words), *(~join.ends | each for each in sent)])
         present = every([~self._in(each).payload.crd.control for each in words]) if worker.quiet and words else Const(1)
         value = Signal(signed(worker.bits))
         m.d.comb += value.eq(self._value(worker.value, join))
         m.d.comb += [getattr(self, f"{each.name}_o{nth}").payload.eq(self._in(each).payload)
-                     for each in fibers for nth in range(each.forwards)]
+                     for each in fibers if each not in ahead for nth in range(each.forwards)]
         forwards = [(getattr(self, f"{each.name}_o{nth}"), join.takes[each.name])
-                    for each in fibers for nth in range(each.forwards)]
+                    for each in fibers if each not in ahead for nth in range(each.forwards)]
+        handed = [~join.takes[each.name] | self._hand_on(m, each, nth) | getattr(self, f"{each.name}_o{nth}").ready
+                  for each in ahead for nth in range(each.forwards)]
+        if handed:
+            # What is taken was handed on, or is in this cycle; to the others of the step that is one more of them.
+            branch = stream.Signature(0).create()
+            m.d.comb += branch.ready.eq(every(handed))
+            forwards.append((branch, Const(1)))
         # Without its words a PE that is quiet ends at once: others may wait for it to show its row.
         told = Signal()
         gives = join.ends if worker.sums else Mux(present, join.ends | join.matched, ~told)
-        done = fork(m, there, *forwards, (self.o, gives))
+        # What was handed on stays so until it is taken: said again, as a proof by induction does not know what the fork knows.
+        done = every([fork(m, there, *forwards, (self.o, gives)), *handed])
         with m.If(there & done):
             m.d.sync += told.eq(~join.ends & ~present)
         m.d.comb += [self._in(each).ready.eq(there & done & join.takes[each.name]) for each in fibers]
@@ -110,7 +124,7 @@ class ElasticPe(Component):
         return getattr(self, each.name)
 
     def _hand_on(self, m: Module, each: Taken, nth: int) -> Value:
-        """Give a word to another PE once; whether that was done."""
+        """Give what is at an input to another PE once, as soon as it is there; whether that was done."""
         word, to, sent = self._in(each), getattr(self, f"{each.name}_o{nth}"), Signal(name=f"{each.name}_sent{nth}")
         m.d.comb += [to.payload.eq(word.payload), to.valid.eq(word.valid & ~sent)]
         with m.If(word.valid & word.ready):

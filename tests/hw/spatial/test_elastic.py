@@ -187,14 +187,3 @@ def test_what_has_no_elastic_array_is_refused_with_a_remedy(rows: "list[list[int
     assert said in refused.value.what and refused.value.fix
     # What is cut is explained all the same.
     assert f"cannot be made: {refused.value.where}" in array.explain().text
-
-
-@pytest.mark.parametrize("engine", ["tokens", "rtl"])
-def test_an_array_whose_pes_wait_for_each_other_is_told(engine: str) -> None:
-    """Two operands find k together, and rows share what they find: a limit of elastic arrays."""
-    b, d = sp.inputs("B D")
-    array = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(k,j)"), sp.Transform(OUTPUT), {"i": 2, "j": 1, "k": 4},
-                      sparsity=[sp.skip(k, where=b(k, j) == 0), sp.skip(k, where=d(k, j) == 0)])
-    with pytest.raises(UserError, match="stands still") as told:
-        array.run(engine, A=np.ones((2, 4), int), B=np.array([[1], [2], [3], [0]]), D=np.zeros((4, 1), int))
-    assert told.value.where == "dataflow" and told.value.fix
