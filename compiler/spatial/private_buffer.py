@@ -21,7 +21,7 @@ from math import prod
 import numpy as np
 
 from ...hw.arch.elastic import Elastic
-from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, MOST_LOOPS, MOST_TABLE, Bank, Level, Loop, PrivateBuffer
+from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, MOST_LOOPS, MOST_TABLE, Bank, Level, Loop, PrivateBuffer, Run
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.token import DATA_BITS
 from .buffer import Buffer, Stored, stored
@@ -64,7 +64,7 @@ class _Maker:
             for nth in range(self._buffer.banks):
                 mine = [sink for sink in range(len(taken.sinks)) if places[sink] == nth
                         and taken.begins[sink:sink + 1] in ((), (begin,))]
-                bank, verdicts = self._bank(axis, nth, mine, end - begin)
+                bank, verdicts, mine = self._bank(axis, nth, mine, end - begin)
                 made.append(bank)
                 said.append(verdicts)
                 sinks.append(tuple(taken.sinks[sink] for sink in mine))
@@ -75,8 +75,8 @@ class _Maker:
         return Fed(buffer, (constant_coordinates.tried(self._stored, taken),
                             edge_to_edge.tried(self._tensor.name, self._array), banks_said, *of_banks(said)))
 
-    def _bank(self, axis: int, nth: int, mine: list[int], extent: int) -> tuple[Bank, tuple[Verdict, ...]]:
-        """extent: the coordinates of a fiber in this bank."""
+    def _bank(self, axis: int, nth: int, mine: list[int], extent: int) -> tuple[Bank, tuple[Verdict, ...], list[int]]:
+        """A bank, what passes say, and its ports in its order.  mine: these ports.  extent: coordinates of a fiber in it."""
         taken, count = self._taken, self._buffer.banks
         shape = [-(-(size - nth) // count) if at == axis and count > 1 else size
                  for at, size in enumerate((*self._shape[:-1], extent))]
@@ -87,9 +87,9 @@ class _Maker:
                  for sink, at in taken.reads if sink in number]
         numbers = [int(np.ravel_multi_index(at, outer)) if outer else 0 for _, at in local]
         if taken.whole:
-            return self._choosing(shape, numbers)
+            return *self._choosing(shape, numbers), mine
         if taken.asks:
-            return self._gathering(shape, numbers)
+            return *self._gathering(shape, numbers), mine
         if self._kind == BITVECTOR and numbers != list(range(prod(shape[:-1]))):
             raise self._stored.mistake(f"ports take the fibers of {self._tensor.name} in another order than they are stored, "
                                        "and the values of bitvectors are counted", "make the last level compressed")
@@ -97,11 +97,17 @@ class _Maker:
         along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER or taken.dealt else None
         places, sinks = [number * (along or 1) for number in numbers], [sink for sink, _ in local]
         made, nest_said = loop_nest.tried(places, sinks)
-        table = () if made is not None else tuple(zip(places, sinks, strict=True))
+        table: tuple[Run, ...] = ()
+        if made is None:
+            # Ports in the order in which they take words, so that runs go from port to port.
+            firsts = dict.fromkeys(sinks)
+            mine = [mine[sink] for sink in firsts]
+            turned_to = {sink: at for at, sink in enumerate(firsts)}
+            table, nest_said = loop_nest.table(places, [turned_to[sink] for sink in sinks])
         if made is None and (along or self._buffer.wide or len(table) > MOST_TABLE):
             raise self._stored.mistake(f"the array takes {self._tensor.name} in an order that is no loop nest of "
-                                       f"{MOST_LOOPS - 1} loops, of {len(table):,} steps",
-                                       f"choose another transform, words and {MOST_TABLE:,} steps at most, or leave it out")
+                                       f"{MOST_LOOPS - 1} loops, but {len(table):,} runs",
+                                       f"choose another transform, words and {MOST_TABLE:,} runs at most, or leave it out")
         made = made or ()
         turned = transpose.tried(places, made)
         if along:
@@ -113,7 +119,7 @@ class _Maker:
         bank = Bank(self._tensor.bits, tuple(kinds), self._buffer.words, first, first_sink, made, len(mine), taken.form,
                     taken.paired, depth, self._buffer.operations, self._buffer.node, taken.dealt, self._buffer.wide,
                     self._is_short(), table=table)
-        return bank, (nest_said, turned, skew_said, rows_said)
+        return bank, (nest_said, turned, skew_said, rows_said), mine
 
     def _gathering(self, shape: Sequence[int], bases: Sequence[int]) -> tuple[Bank, tuple[Verdict, ...]]:
         """A bank of elements that are asked for; bases: of each port the address of its first one."""

@@ -130,7 +130,7 @@ def buffered(buffers: Sequence[Fed | Written]) -> list[str]:
         takes = f"{ports} port{'s take' if ports > 1 else ' takes'} {f'rows of {ports}' if bank.wide else f'{bank.form}s'}"
         depth = max(bank.depth for bank in buffer.banks)
         loops = f", loops {' x '.join(str(loop.extent) for loop in reversed(bank.loops))}," if bank.loops else ""
-        loops = f", a table of {len(bank.table):,}," if bank.table else loops
+        loops = f", a table of {len(bank.table):,} runs," if bank.table else loops
         kept = f"one after the other, by skew buffers of {depth} {'pairs' if bank.paired else 'words'}"
         order = f"in its order{loops} by FIFOs" if depth == 2 else kept
         if buffer.asks:

@@ -30,7 +30,7 @@ LEAST_WORDS, MOST_WORDS = 16, 1 << DATA_BITS - 2
 MOST_LOOPS, MOST_BANKS, MOST_DEPTH, MOST_SHARED = 8, 64, 1 << 10, 1 << 16
 # Of a linked list: coordinates of a node, and what stands where there is no node.
 MOST_NODE, NO_NODE = 256, (1 << DATA_BITS) - 1
-# Steps of a request that is no loop nest.
+# Runs of a request that is no loop nest.
 MOST_TABLE = 1 << 10
 # Elements of a tensor whose coordinates are compared.
 MOST_MATCHED = 256
@@ -69,6 +69,25 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Run:
+    """Some steps of a request: address or number of the first one, and where it goes; how far apart those of the others are."""
+
+    place: Annotated[int, Whole(0, MOST_WORDS)]
+    sink: Annotated[int, Whole(0, MOST_BANKS * MOST_BANKS)]
+    extent: Extent = 1
+    stride: Annotated[int, Whole(-MOST_WORDS, MOST_WORDS)] = 0
+    hop: Annotated[int, Whole(-MOST_BANKS * MOST_BANKS, MOST_BANKS * MOST_BANKS)] = 0
+
+    def __post_init__(self) -> None:
+        check(self, "run")
+
+    @property
+    def steps(self) -> tuple[tuple[int, int], ...]:
+        """Address or number, and where it goes, of each step."""
+        return tuple((self.place + n * self.stride, self.sink + n * self.hop) for n in range(self.extent))
+
+
+@dataclass(frozen=True)
 class Bank:
     """A bank of a private buffer.
 
@@ -93,7 +112,7 @@ class Bank:
                         its request. One that gathers has at most one loop: that along which ports ask, if it is not the last
                         level. Addresses are those of a dense tensor; where its zeros are not stored, those of elements are
                         compared with what is asked for, and one that is not stored is 0.
-    table : tuple       Of one whose order is no nest, in place of loops: address or number, and where it goes, of each step.
+    table : tuple       Of one whose order is no nest, in place of loops: runs of steps.
     whole : bool        Of one that gathers, a port asks once in an operation, and gets a whole fiber, along the first loop
                         where it is dense. The last loop is that along which ports ask; `bases` are those of fibers, numbers
                         of them where zeros are not stored.
@@ -116,8 +135,7 @@ class Bank:
     short: bool = False
     bases: Annotated[tuple[int, ...], Tuple((Whole(0, (1 << DATA_BITS) - 1),), True)] = ()
     whole: bool = False
-    table: Annotated[tuple[tuple[int, int], ...],
-                     Tuple((Tuple((Whole(0, MOST_WORDS), Whole(0, MOST_BANKS * MOST_BANKS)), False),), True)] = ()
+    table: tuple[Run, ...] = ()
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -137,8 +155,11 @@ class Bank:
             yield Misfit("loops", f"is empty, but fibers are {self.kind}", "give the loop along a fiber")
         if self.table and (self.loops or self.first or self.first_sink or self.bases or self.dealt or self.is_along
                            or len(self.table) > MOST_TABLE):
-            yield Misfit("table", f"has {len(self.table):,} steps beside another request, or along a dense fiber",
-                         f"give it alone, of {MOST_TABLE:,} steps or fewer")
+            yield Misfit("table", f"has {len(self.table):,} runs beside another request, or along a dense fiber",
+                         f"give it alone, of {MOST_TABLE:,} runs or fewer")
+        if any(not 0 <= place < self.words or not 0 <= sink < self.sinks for run in self.table
+               for place, sink in (run.steps[0], run.steps[-1])):
+            yield Misfit("table", f"leaves {self.words:,} words or {self.sinks:,} sinks", "give runs of these alone")
         if self.wide:
             yield from self._no_rows()
         if self.short and (not self.wide or self.first or self.loops[1:] != (Loop(self.rows, self.sinks, 0),)):

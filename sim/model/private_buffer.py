@@ -62,7 +62,7 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
 def _request(bank: Bank) -> Iterator[tuple[int, int]]:
     """Addresses, or numbers of fibers, and where each goes; a dense fiber once."""
     if bank.table:
-        yield from bank.table
+        yield from (step for run in bank.table for step in run.steps)
         return
     places = [(bank.first, bank.first_sink)]
     for loop in reversed(bank.across):

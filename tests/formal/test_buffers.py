@@ -17,7 +17,7 @@ from prover import Harness, Side, Verdict, always, assume, cover, free, prove, r
 from sardonyx.hw.arch import vectored
 from sardonyx.hw.arch.accelerator import Collected
 from sardonyx.hw.arch.cartesian import Cartesian
-from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, WORD, Bank, Level, Loop
+from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, WORD, Bank, Level, Loop, Run
 from sardonyx.hw.arch.spatial import Shaped
 from sardonyx.hw.arch.written import Written
 from sardonyx.hw.emit import macro
@@ -124,7 +124,7 @@ BANKS = {
     "bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(1, 1, 0), Loop(2, 1, 1)), 2, FIBER, True), LEVEL),
     "lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True),
               {"level.finished": FINISHED, "ahead": AHEAD}),
-    "table": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, WORD, False, table=((0, 0), (4, 1), (1, 0))), {}),
+    "table": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, WORD, False, table=(Run(0, 0, 2, 4, 1), Run(1, 0))), {}),
     "chosen": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True), LEVEL),
     "chosen bits": (Bank(2, LEVELS[BITVECTOR], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True),
                     {"ahead": AHEAD}),

@@ -16,11 +16,11 @@ from ...memory.bit_scanner import BitScanner
 from ...memory.list_level import ListLevel
 from ...memory.nest import Nest
 from ...memory.stored_level import StoredLevel
-from ...memory.table import Table
 from ...sparse.interface import is_done, is_stop
 from ...stream.fifo import Fifo, Fifo2
 from ...stream.lead import lead
 from ..array.elastic_pe import pair
+from .run_table import RunTable
 
 # Tokens that coordinates are ahead of their values, which are looked up in as many cycles.
 AHEAD = 8
@@ -107,7 +107,8 @@ class PrivateBank(Component):
         """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served. Returns
         what may be wrong with them."""
         bank = self.bank
-        m.submodules.request = request = Table([place for place, _ in bank.table], DATA_BITS) if bank.table else Nest(
+        m.submodules.request = request = RunTable(
+            [(run.place, run.extent, run.stride) for run in bank.table], DATA_BITS) if bank.table else Nest(
             bank.first, tuple((loop.extent, loop.stride) for loop in bank.loops), DATA_BITS)
         stopping = Signal()
         finishing = Signal()
@@ -172,7 +173,8 @@ class PrivateBank(Component):
         fibers = bank.form == FIBER
         value = values.payload
         bits = max(1, (bank.sinks - 1).bit_length())
-        m.submodules.turn = turn = Table([sink for _, sink in bank.table], bits) if bank.table else Nest(
+        m.submodules.turn = turn = RunTable(
+            [(run.sink, run.extent, run.hop) for run in bank.table], bits) if bank.table else Nest(
             bank.first_sink, tuple((loop.extent, loop.hop) for loop in bank.across), bits)
         ends, over, there, moves = (Signal(name=name) for name in ("ends", "over", "there", "moves"))
         crd = Signal(TOKEN)
