@@ -5,79 +5,35 @@ Most of it with one clock for all, and with two; cycles are those of the process
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from assembler import copy, image, store, wait_for_zero
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from by_hand import (
+    ARCH,
+    FAULTS,
+    GLB,
+    HERE,
+    LIMIT,
+    MACHINE_LIMIT,
+    OUTSIDE,
+    RAM,
+    RUNS,
+    SCRATCH,
+    WAIT,
+    each_clocking,
+    move,
+    run,
+    set_list,
+    shown,
+    system_of,
+    values,
+)
 from machines import LEAST
 
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.soc import CONTROLLER, named, offsets
-from sardonyx.hw.arch.system import GLB_WINDOW, HOST, HOST_REGISTERS, MACHINE_REGISTERS, MORE_ROWS_BITS, WAITING, System
+from sardonyx.hw.arch.system import GLB_WINDOW, HOST_REGISTERS, MACHINE_REGISTERS, MORE_ROWS_BITS, WAITING
 from sardonyx.sim.rtl.system import SimulatedSystem
-
-RAM = 4096
-ARCH = replace(LEAST, system=System(processor=True, ram_bytes=RAM, serial_cycles=4))
-CROSSED = replace(ARCH, system=replace(ARCH.system, own_clock=True))
-# Periods of the clocks of processor and machine: 500 and 970 MHz, as in the papers, the other way around, and one three times
-# the other; None: there is one clock.
-PERIODS = [None, (1, 1), (97, 50), (50, 97), (3, 1), (1, 3)]
-each_clocking = pytest.mark.parametrize("periods", PERIODS, ids=str)
-GLB = ARCH.glb_tiles * ARCH.glb.tile_bytes
-HERE = {name: HOST_REGISTERS + offset for name, offset in offsets(HOST).items()}
-FAULTS = named(HOST)["faults"]
-RUNS = offsets(CONTROLLER)["runs"]
-MACHINE_LIMIT = offsets(CONTROLLER)["cycle_limit"] - RUNS
-# Memory outside beside the processor's; half of that memory is for words that move.
-OUTSIDE, SCRATCH = 16384, RAM // 2
-LIMIT = 200_000
-
-
-def move(direction: str, source: int, destination: int, size: int, rows: int = 1,
-         pitches: "tuple[int, int]" = (0, 0)) -> list[int]:
-    further = {"move_more": rows - 1, "pitch_from": pitches[0], "pitch_to": pitches[1]}
-    return [*store(HERE["move_from"], source), *store(HERE["move_to"], destination),
-            *(word for name, value in further.items() if rows > 1 for word in store(HERE[name], value & 0xFFFFFFFF)),
-            *store(HERE[f"move_{direction}"], size)]
-
-
-def set_list(first: int, count: int) -> list[int]:
-    return [*store(HERE["set_from"], first), *store(HERE["set_count"], count)]
-
-
-WAIT = wait_for_zero(HERE["moves"])
-
-
-def shown(register: str, slot: int) -> list[int]:
-    """Keep a register of the host for `values`."""
-    return copy(HERE[register], SCRATCH + 8 * slot)
-
-
-def system_of(periods: "tuple[int, int] | None", *given: int, check: bool = False) -> SimulatedSystem:
-    """A system of one clock or of two, with memory outside as given."""
-    return SimulatedSystem(CROSSED if periods else ARCH, *given, check=check, periods=periods or (1, 1))
-
-
-def run(*pieces: list[int], latency: int = 5, outside: "np.ndarray | None" = None,
-        periods: "tuple[int, int] | None" = None) -> "tuple[np.ndarray, int, bytes]":
-    """Memory outside after a program, in 64-bit words; cycles, and what the serial line said."""
-    with system_of(periods, RAM + OUTSIDE, latency) as system:
-        if outside is not None:
-            system.write(RAM, outside.tobytes())
-        system.write(0, image(*pieces))
-        cycles = system.run(LIMIT)
-        assert cycles is not None, "the processor stands still at the end of its program"
-        return system.read(0, (RAM + OUTSIDE) // 2).view("<u8"), cycles, system.line
-
-
-def values(*pieces: list[int], count: int, periods: "tuple[int, int] | None" = None) -> list[int]:
-    """What a program has left in the first words of its own."""
-    memory, _, _ = run(*pieces, WAIT, move("out", SCRATCH, RAM, SCRATCH), WAIT, periods=periods)
-    return [int(word) & 0xFFFFFFFF for word in memory[RAM // 8:RAM // 8 + count]]
 
 
 def test_the_processor_begins_with_what_memory_outside_holds_and_speaks() -> None:
@@ -126,75 +82,6 @@ def test_a_system_runs_again(periods: "tuple[int, int] | None") -> None:
             assert system.line == letter.encode()
             found = system.read(there, 4 + GLB // 2).view("<u8")
             assert found[0] & 0xFFFFFFFF == 0 and np.array_equal(found[1:], words)
-
-
-class Move(NamedTuple):
-    """In bytes; pitches outside and on the chip, where the GLB is behind the scratch memory."""
-
-    direction: str
-    outside: int
-    on_chip: int
-    size: int
-    rows: int
-    pitches: "tuple[int, int]"
-
-    @property
-    def copies(self) -> "Iterator[tuple[slice, slice]]":
-        """The bytes of each row, outside and on the chip."""
-        for row in range(self.rows):
-            yield tuple(slice(first + row * pitch, first + row * pitch + self.size)
-                        for first, pitch in zip((self.outside, self.on_chip), self.pitches, strict=True))
-
-
-@st.composite
-def moves(draw: st.DrawFn) -> "list[Move]":
-    found = []
-    for _ in range(draw(st.integers(1, 2 * WAITING + 2))):
-        scratch, rows = draw(st.booleans()), draw(st.sampled_from([1, 1, 2, 3, 7]))
-        room = SCRATCH if scratch else GLB
-        size = draw(st.one_of(st.integers(1, 3), st.integers(1, 3).map(lambda lines: 8 * lines),
-                              st.integers(1, room // rows - 7)))
-        # Rows on the chip may touch; outside they may overlap, and go back.
-        pitches = tuple(8 * draw(lines) * (rows > 1)
-                        for lines in (st.integers(-64, 64), st.integers(-(-size // 8), room // rows // 8)))
-        reach = [(rows - 1) * pitch for pitch in pitches]
-        first = draw(st.integers(0, room - size - reach[1])) + (0 if scratch else SCRATCH)
-        # Both begin at the same byte of a word.
-        outside = 8 * draw(st.integers(max(0, -reach[0]) // 8, (OUTSIDE - size - max(0, reach[0])) // 8 - 1)) + first % 8
-        found.append(Move(draw(st.sampled_from(["in", "out"])), outside, first, size, rows, pitches))
-    return found
-
-
-def chip_address(byte: int) -> int:
-    return SCRATCH + byte if byte < SCRATCH else GLB_WINDOW + byte - SCRATCH
-
-
-@each_clocking
-@settings(max_examples=8)
-@given(moves=moves(), latency=st.sampled_from([1, 2, 13, 50]))
-def test_moves_leave_what_copies_in_their_order_do(periods: "tuple[int, int] | None",
-                                                   moves: "list[Move]", latency: int) -> None:
-    outside = np.random.default_rng(latency).integers(0, 256, OUTSIDE, dtype=np.uint8)
-    chip = np.zeros(SCRATCH + GLB, np.uint8)
-    expected = outside.copy()
-    program: list[list[int]] = [move("in", RAM, chip_address(0), SCRATCH), move("in", RAM, chip_address(SCRATCH), GLB)]
-    chip[:SCRATCH], chip[SCRATCH:] = outside[:SCRATCH], outside[:GLB]
-    before = "in"
-    for each in moves:
-        # Directions overtake each other; moves of one do not.
-        program += [WAIT] * (each.direction != before)
-        ends, pitches = (RAM + each.outside, chip_address(each.on_chip)), each.pitches
-        for there, here in each.copies:
-            if each.direction == "in":
-                chip[here] = expected[there]
-            else:
-                expected[there] = chip[here]
-        turn = 1 if each.direction == "in" else -1
-        program.append(move(each.direction, *ends[::turn], each.size, each.rows, pitches[::turn]))
-        before = each.direction
-    memory, _, _ = run(*program, WAIT, latency=latency, outside=outside, periods=periods)
-    assert len(image(*program, WAIT)) < SCRATCH, "the program is not where words move"
-    assert np.array_equal(memory[RAM // 8:].view(np.uint8), expected)
 
 
 @each_clocking
@@ -304,42 +191,6 @@ def test_a_read_takes_a_cycle_in_memory_two_beside_it_and_more_in_the_machine(pe
         took.append(end - start)
     in_memory, beside, in_machine = took
     assert (beside - in_memory, in_machine - in_memory) == (10 * (2 - 1), 10 * (cycles - 1))
-
-
-@pytest.mark.parametrize("direction, ends", [("in", (RAM, GLB_WINDOW)), ("out", (GLB_WINDOW, RAM))])
-@pytest.mark.parametrize("periods", [None, (1, 1), (3, 1)], ids=str)
-def test_words_cross_as_fast_as_they_come(periods: "tuple[int, int] | None", direction: str, ends: "tuple[int, int]") -> None:
-    """Over and over, so that what waits at the end of a transfer plays no part; a machine that is faster holds up nothing."""
-    def cycles(count: int) -> int:
-        start, end = values(shown("time", 0), *[move(direction, *ends, GLB)] * count, WAIT, shown("time", 1), count=2,
-                            periods=periods)
-        return end - start
-
-    # The processor looks again in a few cycles.
-    assert cycles(3) - cycles(1) <= 2 * GLB // 8 + 20
-
-
-@pytest.mark.parametrize("direction, ends, pitches", [
-    ("in", (RAM, GLB_WINDOW), (48, 32)), ("out", (GLB_WINDOW, RAM), (32, 48))])
-@pytest.mark.parametrize("periods", [None, (3, 1)], ids=str)
-def test_rows_cross_as_fast_as_a_run_of_their_words(periods: "tuple[int, int] | None", direction: str, ends: "tuple[int, int]",
-                                                    pitches: "tuple[int, int]") -> None:
-    """Of 4 words each: the processor asks for all of them at once."""
-    rows = GLB // 32
-    found = []
-    for size, count in ((32, rows), (32 * rows, 1)):
-        start, end = values(shown("time", 0), move(direction, *ends, size, count, pitches), WAIT, shown("time", 1), count=2,
-                            periods=periods)
-        found.append(end - start)
-    # It sets three registers more, and looks again in a few cycles.
-    assert found[0] - found[1] <= 60, found
-
-
-def test_rows_are_those_of_one_transfer() -> None:
-    """The next one has a row again."""
-    kept, _, _ = run(move("in", RAM, SCRATCH, 8, 3, (8, 8)), move("in", RAM + 64, SCRATCH + 64, 8), WAIT,
-                     move("out", SCRATCH, RAM + 256, 128), WAIT, outside=np.arange(1, 33, dtype=np.uint64))
-    assert kept[RAM // 8 + 32:RAM // 8 + 48].tolist() == [1, 2, 3, *[0] * 5, 9, *[0] * 7]
 
 
 def test_memory_outside_has_ends() -> None:
