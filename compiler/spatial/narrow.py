@@ -74,6 +74,12 @@ def _anywhere(term: Term) -> Term:
     return Compute(term.operation, tuple(map(_anywhere, term.operands))) if isinstance(term, Compute) else term
 
 
+def _at_any_distance(term: Term) -> Term:
+    if isinstance(term, Use):
+        return Use(term.variable, ())
+    return Compute(term.operation, tuple(map(_at_any_distance, term.operands))) if isinstance(term, Compute) else term
+
+
 def _longest(name: str, terms: Iterable[Term], extents: Sequence[int]) -> int | None:
     """Of how many points the longest way is on which a variable reads itself; None if no index rises or falls all the way."""
     distances = [use.distance for term in terms for use in uses(term) if use.variable == name]
@@ -86,7 +92,8 @@ def _longest(name: str, terms: Iterable[Term], extents: Sequence[int]) -> int | 
 def _grown(name: str, terms: Iterable[Term], longest: int, found: Mapping[str, Range], bits: Mapping[str, int],
            whole: Range) -> Range:
     """What a variable may be on a way of so many points: on the first of them it does not read itself."""
-    terms, ends = list(terms), None
+    # Of points that read one plane each is another distance away from it, but is the same of the same range.
+    terms, ends = {*map(_at_any_distance, terms)}, None
     for _ in range(longest):
         read = dict(found) if ends is None else {**found, name: ends}
         ranges = [_range(term, read, bits) for term in terms if all(use.variable in read for use in uses(term))]

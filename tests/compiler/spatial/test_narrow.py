@@ -71,3 +71,14 @@ def test_variables_that_read_each_other_have_the_bits_of_their_types() -> None:
     found = sp.functionality(up(i.lower).eq(0), down(i.lower).eq(0), up(i).eq(down(i - 1) + A(i)), down(i).eq(up(i) - 1),
                              C().eq(down(i.upper)))
     assert fewest_bits(unroll(found, {"i": 4})) == {"up": 32, "down": 32}
+
+
+def test_points_that_read_one_plane_are_followed_once_and_not_for_each_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, add, calls = 200, RANGES["add"], []
+    monkeypatch.setitem(RANGES, "add", lambda a, b: calls.append((a, b)) or add(a, b))
+    i, = sp.indices("i")
+    A, = sp.inputs("A", dtype="int8")
+    (p,), (C,) = sp.variables("p"), sp.outputs("C")
+    found = sp.functionality(p(0).eq(A(0)), p(i).eq(p(0) + A(i)), C(i).eq(p(i)))
+    assert fewest_bits(unroll(found, {"i": points}))["p"] >= 9, "a sum of two bytes"
+    assert 1 <= len(calls) <= points
