@@ -45,7 +45,7 @@ def by_number(words: np.ndarray, name: str, sections: int, count: int, first: in
 
     first: the number of the first of `count` blocks, modulo 2^16.
     """
-    found = {int(block[1] - first) & 0xFFFF: block[2:] for block in split_blocks(words, name, 1 + sections, count)}
+    found = {(int(block[1]) - first) & 0xFFFF: block[2:] for block in split_blocks(words, name, 1 + sections, count)}
     assert sorted(found) == [*range(count)], f"blocks of {name} have other numbers than those of their sub-tiles"
     return np.concatenate([found[number] for number in range(count)])
 
