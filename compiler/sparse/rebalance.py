@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...hw.arch.cgra import Arch
-from ...hw.arch.primitive import ADDRESS, ALU, ARBITER, DISPATCHER, DIVIDER, DROPPER, FILTER
+from ...hw.arch.primitive import ADDRESS, ALU, ARBITER, DISPATCHER, DIVIDER, DROPPER, FILTER, PASS_THROUGH
 from ..ir.mapped import Block, MappedGraph, Net, Pin
 from .balance import MOST, arrivals, with_slack
 from .unroll import Copies
@@ -56,7 +56,10 @@ def short(graph: MappedGraph, arch: Arch, cycles: Mapping[Pin, int]) -> dict[Pin
 
 
 def rebalance(graph: MappedGraph, arch: Arch, wanted: Mapping[Pin, int], spare: int) -> MappedGraph:
-    """Pass-throughs on nets that hold too few tokens, of as many PEs as there are, those that lack the most first."""
+    """Pass-throughs on nets that hold too few tokens, of as many PEs as there are, those that lack the most first.
+    A machine that has none stays without."""
+    if PASS_THROUGH not in arch.pe.primitives:
+        return graph
     inserted: dict[Pin, list[str]] = {}
     for sink, tokens in sorted(wanted.items(), key=lambda item: (-item[1], item[0])):
         there = sum(name.startswith(f"slack {sink.block}.{sink.port} ") for name in graph.blocks)

@@ -1,5 +1,7 @@
 """Slack that is added by the registers of routes: where, how much, and that no placement goes without."""
 
+from dataclasses import replace
+
 import pytest
 
 from sardonyx.compiler.backend.latency import latencies
@@ -12,6 +14,7 @@ from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.rebalance import of_one_copy, rebalance, short
 from sardonyx.compiler.sparse.unroll import Copies
 from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.primitive import PASS_THROUGH
 
 ONYX = presets.get("onyx")
 SCALED = parse("x(i) = b * c(i)")
@@ -45,6 +48,14 @@ def test_a_pass_through_holds_what_was_lacking() -> None:
 def test_without_a_free_pe_a_graph_stays_as_it_is() -> None:
     graph = balanced()
     assert rebalance(graph, ONYX, {FACTOR: 2}, 0) is graph
+
+
+def test_a_machine_without_pass_throughs_has_no_slack() -> None:
+    primitives = tuple(each for each in ONYX.pe.primitives if each is not PASS_THROUGH)
+    arch = replace(ONYX, pe=replace(ONYX.pe, primitives=primitives))
+    graph = map_graph(lower(SCALED))
+    assert rebalance(graph, arch, {FACTOR: 2}, 9) is graph
+    assert not any(block.slack for block in compile_einsum(SCALED, arch).graph.blocks.values())
 
 
 def test_slack_is_added_behind_what_is_there_and_to_as_many_as_there_may_be() -> None:
