@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -57,14 +58,18 @@ public:
             while (wire < wires_.size() && in(wires_[wire].from, wires_[wire].bytes)) ++wire;
             while (bit < bits_.size() && in(bits_[bit].from, 1)) ++bit;
             blocks_.push_back({from, size_t(end - from), wire, bit});
-            // Not as it is: all moves once more.
-            std::transform(from, end, std::back_inserter(seen_), [](char byte) { return ~byte; });
         }
     }
 
     // As `move_all`, after `group`.
     template <typename Notice>
     void move(Notice notice) {
+        if (seen_.empty()) {
+            // There is nothing to compare with yet: no value is one that its source cannot have.
+            for (const Block& block : blocks_) seen_.insert(seen_.end(), block.from, block.from + block.bytes);
+            move_all(notice);
+            return;
+        }
         char* seen = seen_.data();
         size_t wire = 0, bit = 0;
         for (const Block& block : blocks_) {
@@ -85,7 +90,7 @@ public:
     }
 
 private:
-    static constexpr ptrdiff_t kBlock = 64;
+    static constexpr std::ptrdiff_t kBlock = 64;
 
     struct Block {
         const char* from;
@@ -96,7 +101,7 @@ private:
     std::vector<Wire> wires_;
     std::vector<Bit> bits_;
     std::vector<Block> blocks_;
-    std::vector<char> seen_;    // of all blocks, as they were when their wires were last looked at
+    std::vector<char> seen_;    // of all blocks, as they were when their wires were last looked at; empty before
 
     template <typename Notice>
     void move(size_t wire, size_t wires, size_t bit, size_t bits, Notice notice) const {
