@@ -1,13 +1,14 @@
 """A generated spatial array against one written by hand: how busy PEs are on the layers of a network, area, period.
 
-Both are weight-stationary, int8 with sums of 32 bits. The layers are the matrix products of ResNet-50 at batch 1, with an
+Both are weight-stationary, int8 with results of 32 bits. The layers are the matrix products of ResNet-50 at batch 1, with an
 eighth of their rows (M); the memory gives every port a word in each cycle and takes each result. Busy is a PE in a cycle in
 which it does a product that the layer needs, counted from the first command to the last result. Partial sums over K are added
 outside, where an accumulator would stand.
 
 The same layers, with all rows, run on the accelerator `gemmini`, from memory to memory.
 
-Source: Stellar VI-B and Fig. 16a, Table III: 90 % of Gemmini's utilisation, +13 % area in total, +26 % the array.
+Source: Stellar VI-B and Fig. 16a, Table III: 90 % of Gemmini's utilisation, +13 % area in total, +26 % the array. In cells the
+array by hand has as many bits of sums as the generated one, 20 for 16 terms, as Gemmini's has (`spatialArrayOutputType`).
 """
 
 from __future__ import annotations
@@ -188,61 +189,67 @@ def _check(found: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
     assert np.array_equal(sums.swapaxes(0, 1).reshape(len(a), -1)[:, :b.shape[1]], a @ b), "the array's sums are not NumPy's"
 
 
+# By hand with sums of 32 bits, by hand with as many as the generated array has, and generated.
+Three = tuple[float, float, float]
+
+
 @dataclass(frozen=True)
 class Silicon:
-    """um2 of both arrays, by hand first, with enables, with clock gates, and with one gate by which the generated one waits;
-    and the shortest period in picoseconds: of small ones flat, and with each module mapped alone; of large ones so, too, with
-    sums in the trees of their products."""
+    """um2 of the arrays with enables, with clock gates, and with one gate by which the generated one waits; and the shortest
+    period in picoseconds: of small ones flat, and with each module mapped alone; of large ones so, too, with sums in the trees
+    of their products."""
 
-    enables: tuple[float, float]
-    gates: tuple[float, float]
-    one_gate: tuple[float, float]
-    period_ps: tuple[float, float]
-    by_module_ps: tuple[float, float]
-    large_ps: tuple[float, float]
+    enables: Three
+    gates: Three
+    one_gate: Three
+    period_ps: Three
+    by_module_ps: Three
+    large_ps: Three
+
+
+def sides(size: int, clock_gate: bool = False) -> tuple[WeightStationary, WeightStationary, SpatialArray]:
+    """By hand with sums of 32 bits, by hand with as many as the generated one has, and generated."""
+    spatial = design(size, ROWS, clock_gate).spatial
+    return WeightStationary(size), WeightStationary(size, sum_bits=spatial.bits["c"]), SpatialArray(spatial)
 
 
 def silicon(library: Library, small: int = 4) -> Silicon:
-    """Both arrays in cells. Flat periods are those of `small` x `small`: a path leads from a PE to the next one in any size.
+    """The arrays in cells. Flat periods are those of `small` x `small`: a path leads from a PE to the next one in any size.
     abc optimises each PE of a large flat netlist less, and knows of a small one that its sums have few bits, but not where
     modules are mapped alone."""
-    by_hand, ours, waiting = map(emitted, (WeightStationary(SIZE), SpatialArray(design(SIZE, ROWS).spatial),
-                                            SpatialArray(design(SIZE, ROWS, True).spatial)))
+    def um2(way: Registers, clock_gate: bool = False) -> Three:
+        wide, narrow, ours = (areas(made, library, way)[made.top].total for made in map(emitted, sides(SIZE, clock_gate)))
+        return wide, narrow, ours
 
-    def um2(made: Design, way: Registers = Registers.ENABLES) -> float:
-        return areas(made, library, way)[made.top].total
+    def ps(size: int, flat: bool, booth: bool) -> Three:
+        wide, narrow, ours = (least_period(made, netlist(made, library, flat=flat, booth=booth), library)
+                              for made in map(emitted, sides(size)))
+        return wide, narrow, ours
 
-    def period_ps(component: Component, flat: bool, booth: bool) -> float:
-        made = emitted(component)
-        return least_period(made, netlist(made, library, flat=flat, booth=booth), library)
-
-    def both_ps(size: int, flat: bool, booth: bool) -> tuple[float, float]:
-        by_hand, ours = WeightStationary(size), SpatialArray(design(size, ROWS).spatial)
-        return period_ps(by_hand, flat, booth), period_ps(ours, flat, booth)
-
-    return Silicon((um2(by_hand), um2(ours)), (um2(by_hand, Registers.GATES), um2(ours, Registers.GATES)),
-                   (um2(by_hand), um2(waiting)),
-                   both_ps(small, True, True), both_ps(small, False, True), both_ps(SIZE, False, False))
+    return Silicon(um2(Registers.ENABLES), um2(Registers.GATES), um2(Registers.ENABLES, True),
+                   ps(small, True, True), ps(small, False, True), ps(SIZE, False, False))
 
 
-def energy_per_mac(library: Library, size: int = 8, tiles: int = 4) -> tuple[float, float]:
-    """Femtojoules of a product and its sum, of the array by hand and the generated one: the same tiles of random bytes, a word
-    at every port in each cycle, in as many cycles."""
+def energy_per_mac(library: Library, size: int = 8, tiles: int = 4) -> Three:
+    """Femtojoules of a product and its sum: the same tiles of random bytes, a word at every port in each cycle, in as many
+    cycles."""
     random, spatial = np.random.default_rng(0), design(size, ROWS).spatial
     a, b = random.integers(-128, 128, (tiles, ROWS, size)), random.integers(-128, 128, (tiles, size, size))
     rows = {"command": [ROWS | tiles << COUNT_BITS], "a": _packed(a.reshape(-1, size)),
             "b": _packed(b[:, ::-1].reshape(-1, size))}
     words = fed(spatial, {"A": a, "B": b}, [ROWS] * tiles)
     cycles = tiles * ROWS + 4 * size
-    found = []
-    for component, given, sinks in ((WeightStationary(size), rows, ["c"]),
-                                    (SpatialArray(spatial), words, [port.name for port in spatial.outputs])):
+
+    def spent_by(component: Component, again: Component) -> float:
+        given, sinks = (rows, ["c"]) if isinstance(component, WeightStationary) else (
+            words, [port.name for port in spatial.outputs])
         benches = [*(_giver(getattr(component, name), each) for name, each in given.items()),
                    *(_taker(getattr(component, name)) for name in sinks)]
-        again = WeightStationary(size) if isinstance(component, WeightStationary) else SpatialArray(spatial)
-        found.append(spent(component, emitted(again), benches, cycles, library) / (tiles * ROWS * size**2))
-    by_hand, ours = found
-    return by_hand, ours
+        return spent(component, emitted(again), benches, cycles, library) / (tiles * ROWS * size**2)
+
+    # What is simulated is elaborated once, and what is emitted another time.
+    wide, narrow, ours = map(spent_by, sides(size), sides(size))
+    return wide, narrow, ours
 
 
 def _packed(rows: np.ndarray) -> list[int]:

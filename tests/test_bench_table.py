@@ -79,11 +79,11 @@ def test_without_a_cell_library_boundary_protection_keeps_its_lines() -> None:
 
 
 def test_arrays_in_cells_have_the_same_lines_with_a_library_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = 100.0, 105.0
+    three = 130.0, 100.0, 105.0     # 105 of 130 would be met everywhere
     family = SimpleNamespace(name="asap7")
     monkeypatch.setattr(bench_commands, "find_library", lambda place: SimpleNamespace(family=family))
-    monkeypatch.setattr(bench_spatial, "silicon", lambda library: bench_spatial.Silicon(*[pair] * 6))
-    monkeypatch.setattr(bench_spatial, "energy_per_mac", lambda library: pair)
+    monkeypatch.setattr(bench_spatial, "silicon", lambda library: bench_spatial.Silicon(*[three] * 6))
+    monkeypatch.setattr(bench_spatial, "energy_per_mac", lambda library: three)
     monkeypatch.setattr(bench_parts, "areas", lambda design, library, way: defaultdict(
         lambda: SimpleNamespace(total=7.0), {"merge_node": SimpleNamespace(total=2.0)}))
     monkeypatch.setattr(bench_parts, "emitted", lambda component: None)

@@ -37,3 +37,10 @@ def test_an_array_of_16_x_16_is_busy_in_more_than_95_of_100_cycles() -> None:
     a, b = random.integers(-128, 128, (16, 392, 16)), random.integers(-128, 128, (16, 16, 16))
     found, cycles = run(bench(16), a, b)
     assert np.array_equal(found, a @ b) and 16 * 392 / cycles > 0.95
+
+
+def test_sums_of_18_bits_hold_those_of_four_products() -> None:
+    a, b = np.full((2, 5, 4), -128), np.full((2, 4, 4), -128)
+    b[1] = 127
+    found, _ = run(WeightStationary(4, sum_bits=18).bench(), a, b)
+    assert np.array_equal((found ^ 1 << 17) - (1 << 17), a @ b)
