@@ -7,13 +7,12 @@ from sardonyx.compiler.lang.kernel import kernel_names, load_kernel, other_names
 from sardonyx.hw.arch.errors import UserError
 
 NAMES = """innerprod mask_tri mask_tri_four masked_broadcast mat_dn2sp mat_elemadd mat_elemadd3 mat_elemadd_relu
-mat_elemdiv mat_elemmul mat_identity mat_identity_dense mat_sd2ss mat_sp2dn mat_ss2sd mat_vecmul_ij
-mat_vecmul_iter mat_vecmul_ji
-matmul_ijk_relu matmul_ikj matmul_ikj_relu matmul_jik matmul_jik_relu matmul_jki matmul_kij matmul_kji mattransmul
-mttkrp residual sddmm spmm_ijk spmm_ijk_locator spmm_ijk_relu spmspm spmv spmv_relu tensor3_elemadd tensor3_elemmul
-tensor3_identity tensor3_identity_dense tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2 tensor3_ttm
-trans_masked_broadcast ttv vec_elemadd
-vec_elemmul vec_elemsub vec_identity vec_scalar_mul""".split()
+mat_elemdiv mat_elemmul mat_identity mat_identity_dense mat_sd2ss mat_sp2dn mat_ss2sd mat_vecmul_ij mat_vecmul_iter
+mat_vecmul_ji matmul_ijk_relu matmul_ikj matmul_ikj_relu matmul_jik matmul_jik_relu matmul_jki matmul_jki_relu
+matmul_kij matmul_kij_relu matmul_kji matmul_kji_relu mattransmul mttkrp residual sddmm spmm_ijk spmm_ijk_locator
+spmm_ijk_relu spmspm spmv spmv_relu tensor3_elemadd tensor3_elemmul tensor3_identity tensor3_identity_dense
+tensor3_mttkrp_unfused1 tensor3_mttkrp_unfused2 tensor3_ttm trans_masked_broadcast ttv vec_elemadd vec_elemmul
+vec_elemsub vec_identity vec_scalar_mul""".split()
 
 
 # Of the public hardware and of the Sparse Abstract Machine, those of integers.

@@ -42,9 +42,9 @@ DENSITIES = (0.05, 0.3, 1.0)
 # Those that stand for others, which have the same primitives in the same places, and those of the other machine.
 LARGE = ("mask_tri_four", "mat_vecmul_iter")
 LIKE_OTHERS = ("mat_elemadd_relu", "mat_identity_dense", "mat_sd2ss", "mat_vecmul_ij", "matmul_ijk_relu", "matmul_jik",
-               "matmul_jik_relu", "spmm_ijk_relu", "tensor3_identity", "tensor3_identity_dense", "tensor3_mttkrp_unfused1",
-               "tensor3_mttkrp_unfused2", "tensor3_ttm", "trans_masked_broadcast", "vec_elemsub", "vec_identity",
-               "vec_scalar_mul")
+               "matmul_jik_relu", "matmul_jki_relu", "matmul_kji_relu", "spmm_ijk_relu", "tensor3_identity",
+               "tensor3_identity_dense", "tensor3_mttkrp_unfused1", "tensor3_mttkrp_unfused2", "tensor3_ttm",
+               "trans_masked_broadcast", "vec_elemsub", "vec_identity", "vec_scalar_mul")
 
 
 def machine(name):
