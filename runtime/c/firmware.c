@@ -75,12 +75,18 @@ static inline int listed(uint32_t command) { return command - COMMAND(KIND_REGIS
 /* Waits until every register is set. */
 static inline void settle(void) { (void)*host(SARDONYX_HOST_SET_COUNT); }
 
-/* Asks for a transfer; its number among those of its way. */
-static inline uint32_t move(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
+/* Asks for a transfer. */
+static inline void ask(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
 {
     *host(SARDONYX_HOST_MOVE_FROM) = from;
     *host(SARDONYX_HOST_MOVE_TO) = to;
     *host(way == IN ? SARDONYX_HOST_MOVE_IN : SARDONYX_HOST_MOVE_OUT) = bytes;
+}
+
+/* The same; its number among those of its way. */
+static inline uint32_t move(enum way way, uint32_t from, uint32_t to, uint32_t bytes)
+{
+    ask(way, from, to, bytes);
     return ++asked[way];
 }
 
@@ -249,22 +255,25 @@ static inline uint32_t words_before(uint32_t tile) { return tile; }
 #endif
 
 #if STREAMS
-/* Lines that are worth a transfer while more of them come. Of the words that a store has counted the last ones are on their way: a line
- * is filled, and one waits for its bank (hw/glb/deserialiser.py). */
+/* Lines that are worth a transfer while more of them come; in a launch that none follows, whose rest moves alone, fewer do. Of the words
+ * that a store has counted the last ones are on their way: a line is filled, and one waits for its bank (hw/glb/deserialiser.py). */
 #define WORTH 128u
+#define WORTH_LAST 48u
 #define ON_THEIR_WAY 2u
 
-/* Takes lines of a stream, so many after so many. */
-static inline void take_lines(struct queue *queue, const volatile uint32_t *stream, uint32_t first, uint32_t lines)
+/* Asks for lines of a stream, so many after so many. */
+static inline void ask_lines(const struct queue *queue, const volatile uint32_t *stream, uint32_t first, uint32_t lines)
 {
-    queue->taken = move(OUT, stream[1] + first_byte(queue) + 8u * first, stream[2] + 8u * first, 8u * lines);
+    ask(OUT, stream[1] + first_byte(queue) + 8u * first, stream[2] + 8u * first, 8u * lines);
 }
 
 /* Takes what streams of a launch store, piece by piece, until that has ended. Where there is one region it waits for the end; else it
  * looks at a stream, and is done again. */
 SELDOM enum step take_meanwhile(struct queue *queue, uint32_t region, uint32_t streams, const volatile uint32_t *words, volatile uint32_t *note)
 {
-    const uint32_t base = SARDONYX_REGION(region), next = *words++ << first_tile(queue);
+    const uint32_t base = SARDONYX_REGION(region), next = *words++ << first_tile(queue), worth = next ? WORTH : WORTH_LAST;
+    const volatile uint32_t *const end = words + 3u * streams, *each = words + 3u * queue->stream;
+    uint32_t *gone = queue->gone + queue->stream;
     do {
         const uint32_t status = *machine(base + SARDONYX_STATUS);
         const uint32_t well = next ? !(waiting(region) & next) : status >> SARDONYX_STATUS_DONE_LSB & 1u;
@@ -273,41 +282,55 @@ SELDOM enum step take_meanwhile(struct queue *queue, uint32_t region, uint32_t s
             if (!queue->counts && !(queue->counts = *machine(base + SARDONYX_CYCLES)))
                 continue;
             /* One at a time, so that the end is seen soon. */
-            const uint32_t stream = queue->stream;
-            queue->stream = stream + 1u == streams ? 0 : stream + 1u;
-            const volatile uint32_t *const each = words + 3u * stream;
-            const uint32_t tile = first_tile(queue) + each[0], first = queue->gone[stream];
+            const volatile uint32_t *const stream = each;
+            uint32_t *const before = gone;
+            each += 3;
+            ++gone;
+            if (each == end) {
+                each = words;
+                gone = queue->gone;
+            }
+            const uint32_t tile = first_tile(queue) + stream[0], first = *before;
             const uint32_t lines = *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS) / 4u - ON_THEIR_WAY;
-            if ((int32_t)(lines - first) < (int32_t)WORTH || !room(OUT))
+            if ((int32_t)(lines - first) < (int32_t)worth || !room(OUT))
                 continue;
             /* A stream that has ended with this launch is at the next one, whatever others do: then these words are of that. */
             if (next && !(waiting(region) & QUEUED(0u, 1u << tile)))
                 continue;
-            queue->gone[stream] = lines;
-            take_lines(queue, each, first, lines - first);
+            *before = lines;
+            ask_lines(queue, stream, first, lines - first);
+            queue->taken = ++asked[OUT];
             continue;
         }
         if (well && !spare(OUT, streams))
             continue;
-        *note++ = *host(SARDONYX_HOST_TIME);
-        *note++ = *machine(base + SARDONYX_CYCLES);
-        queue->counts = queue->stream = 0;
-        for (uint32_t stream = 0; stream < streams; ++stream) {
-            const volatile uint32_t *const each = words + 3u * stream;
-            const uint32_t tile = first_tile(queue) + each[0], first = queue->gone[stream];
-            queue->gone[stream] = 0;
+        /* What is left is asked for at once, and noted behind that. */
+        const uint32_t time = *host(SARDONYX_HOST_TIME), cycles = *machine(base + SARDONYX_CYCLES);
+        volatile uint32_t *count = note + 2;
+        uint32_t transfers = 0;
+        for (each = words, gone = queue->gone; each != end; each += 3, ++gone) {
+            const uint32_t tile = first_tile(queue) + each[0], first = *gone;
             /* Of a job that is stopped nothing is wanted, and what it counted may be of either launch. */
-            if (!well)
-                continue;
-            const uint32_t stored = next ? words_before(tile) : *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS);
-            *note++ = stored;
-            const uint32_t lines = (stored + 3u) / 4u;
-            /* Each stream has a transfer at least, so that those are counted: of a line if there are no words. */
-            if (lines != first || !first)
-                take_lines(queue, each, first, lines ? lines - first : 1u);
+            if (well) {
+                const uint32_t stored = next ? words_before(tile) : *machine(SARDONYX_GLB(tile) + SARDONYX_GLB_STORE_WORDS);
+                const uint32_t lines = (stored + 3u) / 4u - first;
+                /* Each stream has a transfer at least, so that those are counted: of a line if there are no words. */
+                if (lines || !first) {
+                    ask_lines(queue, each, first, lines ? lines : 1u);
+                    ++transfers;
+                }
+                *count++ = stored;
+            }
+            *gone = 0;
         }
+        note[0] = time;
+        note[1] = cycles;
+        queue->counts = queue->stream = 0;
+        if (transfers)
+            queue->taken = asked[OUT] += transfers;
         return well ? WELL : STOPS;
     } while (REGIONS == 1u);
+    queue->stream = (uint32_t)(gone - queue->gone);
     return LATER;
 }
 #endif

@@ -211,7 +211,7 @@ def test_words_go_while_they_are_stored() -> None:
     assert found == [each.tolist() for each in blocks]
     assert len(ran.firmware.launches[0]) == 3 and ran.firmware.streams == 1
     spans = ran.spans(0, "start")
-    assert ran.left(0) - spans[-1][1] < 400, "all words of it take 750"
+    assert ran.left(0) - spans[-1][1] < 250, "all words of it take 750"
     for begun, ended in spans:
         went = sum(min(end, ended) - max(first, begun) for first, end in ran.taken if first < ended and end > begun)
         assert went > 500
