@@ -257,7 +257,7 @@ static inline uint32_t words_before(uint32_t tile) { return tile; }
 #if STREAMS
 /* Lines that are worth a transfer while more of them come; in a launch that none follows, whose rest moves alone, fewer do. Of the words
  * that a store has counted the last ones are on their way: a line is filled, and one waits for its bank (hw/glb/deserialiser.py). */
-#define WORTH 128u
+#define WORTH 96u
 #define WORTH_LAST 48u
 #define ON_THEIR_WAY 2u
 
