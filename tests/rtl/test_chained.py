@@ -41,7 +41,7 @@ def run(*jobs: Job) -> "tuple[system.Ran, list[list[list[int]]]]":
 
 
 @needs_compiler
-# With the last three, launches of one region ended before the processor came to them, so that it never went on with the other one.
+# With the last three, launches of one region ended before the processor came to them, and it never went on with the other one.
 @pytest.mark.parametrize("seed", [0, 1, 2, 20, 46, 61])
 def test_two_regions_have_their_words_though_the_processor_is_late_for_both(seed: int) -> None:
     given = [blocks(size, 10 * seed + number) for number, size in enumerate((12_000, 1, 5_000, 20_000))]
