@@ -85,7 +85,7 @@ WRITTEN = written.Written(REDUCED, (0,), ("X_0",), private_buffer.COMPRESSED, 16
 COLLECTED = accelerator.Collected(REDUCED, (0,), ("X_0",), 1, 0, ())
 BEHIND = accelerator.Accelerator("behind", ARRAY, (PRIVATE,), (COLLECTED,), dma.Dma())
 REQUEST = dma.Request(0, 0, False, (dma.Loop(2, 1, 1),))
-SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, WRITTEN, MERGER, PRODUCTS, MEET, OUTER,
+SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, private_buffer.Run(0, 0), WRITTEN, MERGER, PRODUCTS, MEET, OUTER,
                  REQUEST, BEHIND, BEHIND.streams, command.COMMANDS, logic.OPERATIONS, TINY,
                  OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32), TINY.config_map("pe").slots,
                  TINY.config_map("pe").sets, Counts()))
