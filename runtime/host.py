@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from .faults import explain
 from .held import Held
 from .order import Phase, beside, ordered
 from .plan import Launch, launches, prepare
+from .portions import configuring, in_two
 from .registers import QUEUED
 from .works import Transaction
 
@@ -50,7 +52,8 @@ class Outcome:
 
 def run(device: Device, program: Program, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
         configurable: bool = True, overlapped: bool = True, prepared: bool = False,
-        single: bool = False, chained: bool = False, held: Held | None = None) -> Iterator[Outcome]:
+        single: bool = False, chained: bool = False, held: Held | None = None, early: Collection[str] | None = None
+        ) -> Iterator[Outcome]:
     """Configure a device for a program, and run transactions on it in order, launch by launch.
 
     While a launch computes, the words of the next one are written and those of the one before are read, where they have places
@@ -60,22 +63,24 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
     where tokens wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured
     for the program. held: what its registers hold, those of its tiles too, for who has written them before, or has reset it;
     what is written here is noted there, and forgotten where the run does not come to its end. Default: nobody knows.
+    early: the first launch begins with a portion of its words, where the machine has queues and it gains (`portions.py`); the
+    load streams that have to be whole for that. For hosts that bring the others within WATCHDOG_CYCLES.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
     found = launches(program, device.arch, transactions, bounds, single, chained)
-    return run_launches(device, program, found, configurable, overlapped, prepared, held)
+    return run_launches(device, program, found, configurable, overlapped, prepared, held, early)
 
 
 def run_launches(device: Device, program: Program, asked: Iterable[Launch], configurable: bool = True, overlapped: bool = True,
-                 prepared: bool = False, held: Held | None = None) -> Iterator[Outcome]:
+                 prepared: bool = False, held: Held | None = None, early: Collection[str] | None = None) -> Iterator[Outcome]:
     """Configure a device for a program, and do its launches, or some that follow each other; see `run`."""
     prints = fingerprint(device)
     assert prints == program.fingerprint, f"the machine is {prints:016x}, not {program.fingerprint:016x}"
     known = held or Held(device.arch)
     done = False
     try:
-        yield from _launched(device, program, asked, configurable, overlapped, prepared, known)
+        yield from _launched(device, program, asked, configurable, overlapped, prepared, known, early)
         done = True
     finally:
         if not done:
@@ -84,7 +89,7 @@ def run_launches(device: Device, program: Program, asked: Iterable[Launch], conf
 
 
 def _launched(device: Device, program: Program, asked: Iterable[Launch], configurable: bool, overlapped: bool, prepared: bool,
-              known: Held) -> Iterator[Outcome]:
+              known: Held, early: Collection[str] | None) -> Iterator[Outcome]:
     """What `run_launches` does, and gives."""
     seconds = 0.0
 
@@ -96,6 +101,7 @@ def _launched(device: Device, program: Program, asked: Iterable[Launch], configu
         return found
 
     waits: list[Command] = []     # for the configuration, which streams meanwhile
+    prepares: list[Command] = []
     if not prepared:
         prepares = list(prepare(program, device.arch, configurable, known.configuration(program) if configurable else None))
         begins = next((at for at, each in enumerate(prepares) if isinstance(each, Start)), len(prepares)) + 1
@@ -103,6 +109,11 @@ def _launched(device: Device, program: Program, asked: Iterable[Launch], configu
         waits = prepares[begins:]
     ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
     before = 0      # cycles of the run when the launch before had ended
+    follows: tuple[Command, ...] = ()      # the start of the first launch
+    if early is not None:
+        coming = iter(asked)
+        begun = [in_two(each, program, device.arch, early, configuring(prepares, device.arch)) for each in islice(coming, 1)]
+        asked, follows = chain((each for each, _ in begun), coming), tuple(chain.from_iterable(more for _, more in begun))
     for phase, launch in ordered(asked, overlapped):
         if waits and not (overlapped and phase is Phase.LOADS and beside(prepares, launch)):
             if overlapped and phase is Phase.STARTS:
@@ -115,6 +126,8 @@ def _launched(device: Device, program: Program, asked: Iterable[Launch], configu
                 do(launch.loads)
             case Phase.STARTS:
                 do(launch.starts)
+                do(follows)
+                follows = ()
             case Phase.ENDS:
                 counts: dict[str, int] = {}
                 do(launch.ends, counts)

@@ -1,0 +1,72 @@
+"""Launches that begin with a portion of their words, in Verilog: the others come while they compute, and no word is another."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from machines import KERNELS, LEAST, copier
+
+from sardonyx.compiler.einsum import compile_fused
+from sardonyx.compiler.lang.program import parse_program
+from sardonyx.compiler.sparse.fuse import fuse
+from sardonyx.compiler.sparse.fused_tiling import sharing, tile_fused
+from sardonyx.compiler.sparse.lanes import lanes_of
+from sardonyx.compiler.sparse.looked_up import looked_up
+from sardonyx.runtime import host
+from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.sim.golden import einsum as golden
+from sardonyx.sim.rtl import simulator
+from sardonyx.tensors.values import random_tensor
+
+PART = replace(LEAST, name="chained part", glb=replace(LEAST.glb, bank_bytes=16384))
+QUEUES = replace(KERNELS, name="kernels with queues", glb=replace(KERNELS.glb, listed=False, queue=True))
+
+
+def copied(given: "list[np.ndarray]", posts: bool, early: Collection[str] | None) -> tuple[int, int]:
+    """Copy blocks, compared; cycles from start to done, and all."""
+    with simulator.whole_machine(PART).start(posts=posts, check=True) as machine:
+        found = list(host.run(machine, copier(PART), [{"a_vals": each} for each in given], {"b_vals": max(map(len, given))},
+                              early=early))
+        gave = [stored["b_vals"].tolist() for outcome in found for stored in outcome.stored]
+        assert gave == [each.tolist() for each in given]
+        assert machine.read_register("hold") == machine.read_register("queued") == 0
+        return sum(outcome.cycles for outcome in found), machine.cycles
+
+
+def block(size: int, seed: int) -> np.ndarray:
+    return np.array([size, *np.random.default_rng(seed).integers(0, 1 << 16, size)], np.uint16)
+
+
+@pytest.mark.parametrize("posts", [False, True])
+@pytest.mark.parametrize("given", [[block(1999, 1)], [block(0, 1), block(1, 2), block(777, 3)],
+                                   [block(900, seed) for seed in range(9)]], ids=["one", "several", "two launches"])
+def test_blocks_in_two_descriptors_are_what_they_are_in_one(given, posts):
+    (whole, all_whole), (run, all_) = (copied(given, posts, early) for early in (None, ()))
+    assert all_ < all_whole and run >= whole, "what comes is beside what computes"
+
+
+def test_a_host_that_waits_for_each_register_has_no_portion_lost() -> None:
+    """The first portion has long been taken when the second one comes: the run is held open."""
+    given = [block(1999, 1)]
+    slow, _ = copied(given, False, ())
+    fast, _ = copied(given, True, ())
+    assert slow > fast
+
+
+@pytest.mark.parametrize("size,density", [(61, 0.3), (61, 0.0), (24, 1.0)])
+def test_fused_products_begin_before_the_matrix_is_there_and_are_those_of_numpy(size, density):
+    program = parse_program("y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)", "", {"A": "ds", "x": "d", "y": "d"})
+    program = replace(program, statements=tuple(replace(each, locate="all") for each in program.statements))
+    found = fuse(program.statements, program.formats)
+    data = {"A": random_tensor((size, size), density, 1), "x": random_tensor((size,), 1.0, 2)}
+    work = Work(tile_fused(found, data, QUEUES.mem.level_words), lanes_of(found))
+    compiled = compile_fused(sharing(found, work.tiling), QUEUES)
+    cycles = []
+    for early in (None, looked_up(found)):
+        with simulator.whole_machine(QUEUES).start(posts=True) as machine:
+            stored = [each for outcome in host.run(machine, compiled.program, work.transactions(), work.bounds(), early=early)
+                      for each in outcome.stored]
+            cycles.append(machine.cycles)
+        assert work.result(stored) == golden.evaluate_all(program.statements, data)["z"]
+    assert cycles[1] < cycles[0] if density else cycles[1] == cycles[0]
