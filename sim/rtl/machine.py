@@ -39,11 +39,15 @@ class Machine(Process):
                          By default a register takes 5 cycles, and a burst 3 more than its beats. It waits for what it writes
                          to `control` and `group`, too: a start takes the registers of loads and stores in the flush behind it,
                          so those of the next descriptor must not come before.
+
+    Members
+    -------
+    lines : int          Of 64 bits, that were to be written to the global buffer, or read from it.
     """
 
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
                  counting: bool = False, posts: bool = False) -> None:
-        self.arch, self._counting, self._posts = arch, counting, posts
+        self.arch, self.lines, self._counting, self._posts = arch, 0, counting, posts
         self._posted: list[tuple[str, int, int]] = []      # name, address and value of registers that are to be written
         self._bursts: list[tuple[int, bytes]] = []         # address and lines of memory that are to be written
         registers = (str(register_address(arch, name)) for name in ("config_address", "config_write"))
@@ -105,6 +109,7 @@ class Machine(Process):
         """Write 16-bit words to the global buffer from a byte address (a multiple of 8) on; the last 64-bit word is
         filled up with zeros."""
         lines = whole_lines(words)
+        self.lines += len(lines) // LINE_BYTES
         if self._posts:
             self._bursts.append((address, lines))
             return
@@ -114,6 +119,7 @@ class Machine(Process):
     def read_memory(self, address: int, count: int) -> np.ndarray:
         """Read `count` 16-bit words from a byte address (a multiple of 8) on."""
         lines = -(-count // 4)
+        self.lines += lines
         response, = self._ask(struct.pack("<cII", b"m", address, lines), "I")
         found = np.frombuffer(self._read(8 * lines), "<u2")
         assert response == 0, f"a burst from {address:#x} was answered with {response}"
