@@ -24,7 +24,7 @@ class Buffer:
 
     Parameters
     ----------
-    levels : "dense" for each dimension, outermost first; or for the last "compressed", "bitvector" or "linked list".
+    levels : for each dimension, outermost first, "dense", "compressed", "bitvector" or "linked list".
     words : int        Values of a tensor in a bank, a power of two from 16 to 16,384. The buffer holds two tensors.
     banks : int        Each gives a word or pair a cycle.
     order : tuple      The dimension of each level; by default 0, 1, ... as in the operand.
@@ -70,6 +70,11 @@ class Stored:
         return self.buffer.levels[-1]
 
     @property
+    def is_chain(self) -> bool:
+        """Whether a level without zeros is above another one."""
+        return any(kind != DENSE for kind in self.buffer.levels[:-1])
+
+    @property
     def last(self) -> int:
         """The dimension of the last level."""
         return self.buffer.order[-1]
@@ -99,9 +104,6 @@ def stored(name: str, buffer: Buffer, array: Spatial | Elastic) -> Stored:
         raise found.mistake(f"it has {levels} levels, but {name} has {dimensions} dimensions", "give a level for each")
     if sorted(buffer.order) != list(range(dimensions)):
         raise found.mistake(f"its order is {', '.join(map(str, buffer.order))}", f"give each of 0 to {dimensions - 1} once")
-    if any(kind != DENSE for kind in buffer.levels[:-1]):
-        raise found.mistake("a level above another one is not dense, but PEs take every fiber",
-                            "make it dense, or choose another order")
     if found.tensor.bits > DATA_BITS:
         raise found.mistake(f"{name} has values of {found.tensor.bits} bits", f"use {DATA_BITS} or fewer")
     return found

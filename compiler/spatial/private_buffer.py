@@ -20,6 +20,7 @@ from math import prod
 
 import numpy as np
 
+from ...hw.arch.chain import ChainedBank
 from ...hw.arch.elastic import Elastic
 from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, MOST_LOOPS, MOST_TABLE, Bank, Level, Loop, PrivateBuffer, Run
 from ...hw.arch.spatial import Spatial
@@ -90,11 +91,22 @@ class _Maker:
             return *self._choosing(shape, numbers), mine
         if taken.asks:
             return *self._gathering(shape, numbers), mine
-        if self._kind == BITVECTOR and numbers != list(range(prod(shape[:-1]))):
+        if self._stored.is_chain:
+            # Each port has room for its fiber, so that they may get theirs in the order in which these are stored.
+            local = sorted(local, key=lambda step: numbers[local.index(step)])
+            numbers.sort()
+            if numbers != list(range(prod(shape[:-1]))):
+                raise self._stored.mistake(f"{len(numbers)} ports take fibers of {self._tensor.name}, which has "
+                                           f"{prod(shape[:-1])}, and a level above the last one is not dense, whose fibers are "
+                                           "read once, as they are stored", "make all levels but the last one dense")
+            mine = [mine[sink] for sink, _ in local] if not taken.dealt else mine
+            local = [(nth * max(1, taken.dealt), at) for nth, (_, at) in enumerate(local)]
+        if self._kind == BITVECTOR and not self._stored.is_chain and numbers != list(range(prod(shape[:-1]))):
             raise self._stored.mistake(f"ports take the fibers of {self._tensor.name} in another order than they are stored, "
                                        "and the values of bitvectors are counted", "make the last level compressed")
         across = -(-shape[-1] // DATA_BITS)
         along = {DENSE: shape[-1], BITVECTOR: across}.get(self._kind) if taken.form == FIBER or taken.dealt else None
+        along = None if self._stored.is_chain else along
         places, sinks = [number * (along or 1) for number in numbers], [sink for sink, _ in local]
         made, nest_said = loop_nest.tried(places, sinks)
         table: tuple[Run, ...] = ()
@@ -118,7 +130,10 @@ class _Maker:
         first, first_sink = (0, 0) if table else (places[0], sinks[0])
         bank = Bank(self._tensor.bits, tuple(kinds), self._buffer.words, first, first_sink, made, len(mine), taken.form,
                     taken.paired, depth, self._buffer.operations, self._buffer.node, taken.dealt, self._buffer.wide,
-                    self._is_short(), table=table)
+                    self._is_short(), table=table) if not self._stored.is_chain else \
+            ChainedBank(self._tensor.bits, tuple(kinds), self._buffer.words, first, first_sink, made, len(mine), taken.form,
+                        taken.paired, depth, self._buffer.operations, self._buffer.node, taken.dealt,
+                        sifted=taken.sifted, complete=taken.complete)
         return bank, (nest_said, turned, skew_said, rows_said), mine
 
     def _gathering(self, shape: Sequence[int], bases: Sequence[int]) -> tuple[Bank, tuple[Verdict, ...]]:
@@ -128,7 +143,8 @@ class _Maker:
         depth = max(2, -(-GATHERED // len(bases)))
         inside = self._taken.inside
         along = (Loop(shape[-1 - inside], prod(shape[-inside:]), 0),) if inside else ()
-        bank = Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, along, len(bases), FIBER, True, depth,
+        kind = ChainedBank if self._stored.is_chain else Bank
+        bank = kind(self._tensor.bits, levels, self._buffer.words, 0, 0, along, len(bases), FIBER, True, depth,
                     self._buffer.operations, self._buffer.node, bases=tuple(bases))
         return bank, (asked(loop_nest.NAME), asked(transpose.NAME), asked(skew.NAME), rows_said)
 

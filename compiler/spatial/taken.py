@@ -31,7 +31,8 @@ class Taken:
     its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads have
     then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.  whole: for each word of
     the ports that find them whole fibers are gathered.  others: the other one, where two ports find coordinates together, those
-    that both have, or either.  waiting: words of a sink that may wait for a launch, as operations overlap.
+    that both have, or either.  waiting: words of a sink that may wait for a launch, as operations overlap.  sifted, complete:
+    as of a `Bank`, where dense fibers are behind a level without zeros.
     """
 
     form: str
@@ -46,6 +47,8 @@ class Taken:
     others: tuple[str, ...] = ()
     either: bool = False
     waiting: int = 1
+    sifted: bool = False
+    complete: bool = False
 
 
 def taken(stored: Stored, array: Spatial | Elastic) -> Taken:
@@ -58,9 +61,7 @@ def _of_steps(stored: Stored, spatial: Spatial) -> Taken:
     if spatial.short and not stored.buffer.wide:
         raise stored.mistake("an operation that ends early takes fewer words than the buffer gives",
                              "leave out short, or make the buffer wide")
-    if stored.kind != DENSE:
-        raise stored.mistake(f"its last level is {stored.kind}, but the array takes zeros of {stored.name}, too",
-                             "make it dense, or skip them")
+    _check_words(stored)
     sources = [each for each in spatial.sources if each.tensor == stored.name]
     words = {(port.tensor, port.position): port for port in spatial.inputs}
     keyed = []
@@ -90,9 +91,12 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
         raise stored.mistake(f"{name} is read at several places of a point", "give it as two inputs")
     (form, indices), = read
     found = {each.index: each for each in array.found}
-    if any((name, indices) in each.whole for each in array.found):
-        raise stored.mistake(f"fibers of {name} are whole, with their zeros, or empty, which no format says",
-                             f"leave the buffer out, or skip where an element of {name} is 0")
+    blocks = stored.is_chain and kind == DENSE
+    by_rows = blocks and stored.buffer.levels[-2] != DENSE and indices[last] == array.time
+    if any((name, indices) in each.whole for each in array.found) and not by_rows:
+        raise stored.mistake(f"fibers of {name} are whole, with their zeros, or empty, which dense levels behind "
+                             "one without zeros say",
+                             f'store {name} so, as in sp.Buffer("compressed", "dense"), or skip where an element of it is 0')
     by_values = [index for index, position in ports[0].at if position != ALONG and index in found]
     if form == elastic.WORD and [indices[last]] == by_values and found[by_values[0]].reads == ((name, indices),):
         return _dealt(stored, ports)
@@ -101,9 +105,7 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
         raise stored.mistake(f"which elements of {name} a port takes is found by values: {by_values[0]} is skipped",
                              f"choose a dataflow with {by_values[0]} in time, or leave the buffer out")
     if form == elastic.WORD:
-        if kind != DENSE:
-            raise stored.mistake(f"its last level is {kind}, but the array takes zeros of {name}, too",
-                                 "make it dense, or skip them")
+        _check_words(stored)
         elements = [stored.at([at for _, at in port.at[:dimensions]]) for port in ports]
         return Taken(WORD, True, tuple(port.name for port in ports), tuple(enumerate(elements)))
     sinks = tuple(port.name for port in ports)
@@ -124,8 +126,11 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
     if kind != DENSE and array.time not in found:
         raise stored.mistake(f"its last level is {kind}, but the array takes every {array.time}",
                              f"make it dense, or skip {array.time} where {name} is 0")
-    if kind == DENSE and array.time in found:
+    if kind == DENSE and array.time in found and not blocks:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
+    if givers and stored.is_chain:
+        raise stored.mistake(f"fibers of {name} are found by values: {by_values[0]} is skipped, and a level above the last one "
+                             "is not dense, whose fibers are read as they are stored", "make all levels but the last one dense")
     if givers:
         inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0]))
         return Taken(FIBER, True, sinks, reads, asks=givers, inside=inside, whole=True)
@@ -135,12 +140,22 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
     elif kind in (DENSE, BITVECTOR):
         raise stored.mistake(f"its last level is {kind}, of which banks count coordinates, but fibers of {name} are "
                              "parted where work moves", "make it compressed, or a linked list")
-    return Taken(FIBER, True, sinks, reads, 0, begins)
+    is_whole = any((name, indices) in each.whole for each in array.found)
+    return Taken(FIBER, True, sinks, reads, 0, begins, sifted=blocks and array.time in found and not is_whole,
+                 complete=blocks and array.time not in found)
+
+
+def _check_words(stored: Stored) -> None:
+    """UserError for an operand without zeros whose words are taken one by one, with its zeros."""
+    if sparse := next((kind for kind in reversed(stored.buffer.levels) if kind != DENSE), None):
+        level = "its last level" if sparse == stored.kind else "a level"
+        raise stored.mistake(f"{level} is {sparse}, but the array takes zeros of {stored.name}, too",
+                             "make it dense, or skip them")
 
 
 def _dealt(stored: Stored, ports: Sequence[elastic.Border]) -> Taken:
     """Words that are the elements of fibers without zeros, one after the other."""
-    if stored.kind == DENSE:
+    if stored.kind == DENSE and not stored.is_chain:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {stored.name}", "make it compressed")
     dimensions, last = len(stored.tensor.shape), stored.last
     ordered = sorted(ports, key=lambda port: stored.at([at for _, at in port.at[:dimensions]]))
@@ -149,4 +164,4 @@ def _dealt(stored: Stored, ports: Sequence[elastic.Border]) -> Taken:
     assert all(port.crd == port.at[last][0] for port in ordered), "coordinates that are found go along"
     reads = tuple((sink, stored.at([at for _, at in port.at[:dimensions]])[:-1])
                   for sink, port in enumerate(ordered) if sink % count == 0)
-    return Taken(WORD, True, tuple(port.name for port in ordered), reads, count)
+    return Taken(WORD, True, tuple(port.name for port in ordered), reads, count, sifted=stored.kind == DENSE)

@@ -173,7 +173,9 @@ class Accelerator:
                 *(each.tensor.shape for each in self.results),
                 *(bank.levels for buffer in self.buffers for bank in buffer.banks if bank.short))):
             yield Misfit("array", "has operations that end early, of tensors that are no matrices", "leave out short")
-        if len(self.streams) > MOST_STREAMS:
+        if any(bank.is_chain for buffer in self.buffers for bank in buffer.banks):
+            yield Misfit("buffers", "have levels without zeros above others, which no request brings", "make these dense")
+        elif len(self.streams) > MOST_STREAMS:
             yield Misfit("buffers", f"and results have {len(self.streams)} streams", f"use fewer banks, {MOST_STREAMS} in all")
         if any(each.wide for each in self.streams) and not self.dma.wide:
             yield Misfit("dma", "moves elements, but streams are wide", "make it wide, too")

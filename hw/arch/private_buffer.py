@@ -4,9 +4,10 @@ A buffer holds the tensors of two operations, or of two groups of operations tha
 filled in. It has banks, each a chain of stages, one for each level of the fibertree, outermost first. Dense levels
 at the outside are one stage together, an address generator; a compressed level looks its fibers up, one of linked lists follows
 their nodes, and one of bitvectors reads their words and counts what is set, so that its fibers are read in the order in which
-they are stored. The request is constant: a loop nest that gives, in the order in which the array takes them, the addresses of
-elements or of fibers. What another operand finds has no such request: its elements are gathered, by coordinates that come with
-the words of a port of the array; or whole fibers are, one for each word of a port, which other operands find.
+they are stored. Behind a level without zeros any level may follow (`chain`): its fibers are those that are stored, and ports
+get an empty one for each that is not. The request is constant: a loop nest that gives, in the order in which the array takes
+them, the addresses of elements or of fibers. What another operand finds has no such request: its elements are gathered, by
+coordinates that come with the words of a port of the array; or whole fibers are, one for each word of a port.
 
 Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with hardcoded parameters, Listing 6).
 """
@@ -25,6 +26,8 @@ from .token import DATA_BITS
 DENSE, COMPRESSED, BITVECTOR, LINKED = "dense", "compressed", "bitvector", "linked list"
 KINDS = (DENSE, COMPRESSED, BITVECTOR, LINKED)
 WORD, FIBER = "word", "fiber"
+# What fills a level, by its kind; of one above another one with its number.
+STREAMS = {COMPRESSED: "level", BITVECTOR: "bits", LINKED: "lists"}
 # Values of a tensor in a bank: a power of two, so that addresses wrap, and as many as references reach.
 LEAST_WORDS, MOST_WORDS = 16, 1 << DATA_BITS - 2
 MOST_LOOPS, MOST_BANKS, MOST_DEPTH, MOST_SHARED = 8, 64, 1 << 10, 1 << 16
@@ -94,7 +97,7 @@ class Bank:
     Parameters
     ----------
     bits : int          Of a value.
-    levels : tuple      Outermost first; all dense, or all but the last one.
+    levels : tuple      Outermost first; all dense, or all but the last one. Others are of a `ChainedBank`.
     words : int         Values of one tensor.
     first, first_sink   Address of the first element, or number of the first fiber, and where it goes.
     loops : tuple       Innermost first; the first one is along a fiber where it is dense, or along the words of a bitvector.
@@ -141,9 +144,9 @@ class Bank:
         check(self, "bank", self._misfits)
 
     def _misfits(self) -> Iterator[Misfit]:
-        if any(level.kind != DENSE for level in self.levels[:-1]) or not self.levels:
+        if any(level.kind != DENSE for level in self.levels[:-1]) != self.is_chain or not self.levels:
             yield Misfit("levels", "has a level that is not dense above another one, or none", "make the last one compressed")
-        elif self.has_zeros_left_out and (self.form == WORD) != bool(self.dealt):
+        elif self.is_scanned and (self.form == WORD) != bool(self.dealt):
             yield Misfit("form", f"is word, but a level that is {self.kind} has fibers", f"give {FIBER}")
         if self.kind == LINKED and self.node > self.words:
             yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
@@ -199,16 +202,26 @@ class Bank:
         return self.kind != DENSE
 
     @property
+    def is_chain(self) -> bool:
+        """Whether a level without zeros is above another one."""
+        return False
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether what is stored of a level says which elements there are."""
+        return self.is_chain or self.has_zeros_left_out
+
+    @property
     def is_along(self) -> bool:
         """Whether the first loop is along a fiber."""
-        if self.kind == BITVECTOR:
-            return not self.whole
+        if self.is_chain or self.kind == BITVECTOR:
+            return not (self.is_chain or self.whole)
         return self.form == FIBER and self.kind == DENSE and (self.whole or not self.bases)
 
     @property
     def matched(self) -> bool:
         """Whether it gathers elements by comparing, as its zeros are not stored."""
-        return bool(self.bases) and self.kind != DENSE and not self.whole
+        return bool(self.bases) and self.is_scanned and not self.whole
 
     @property
     def asked(self) -> Loop:
@@ -237,8 +250,7 @@ class Bank:
     @property
     def streams(self) -> tuple[str, ...]:
         """What it is filled through: its levels that store something, and its values."""
-        return {DENSE: ("values",), COMPRESSED: ("level", "values"), BITVECTOR: ("bits", "values"),
-                LINKED: ("lists", "values")}[self.kind]
+        return *([STREAMS[self.kind]] if self.has_zeros_left_out else []), "values"
 
     @property
     def nodes(self) -> int:

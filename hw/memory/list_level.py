@@ -36,6 +36,7 @@ class ListLevel(Component):
     ----------
     fibers, nodes : int    Of a tensor; as many nodes at most.
     size : int             Coordinates of a node, a power of two.
+    exact : bool           A tensor has as many fibers; else up to so many, as its block says.
 
     Members
     -------
@@ -51,17 +52,17 @@ class ListLevel(Component):
     coordinates, not only the last one of a list, so that lists are appended to one another without moving anything.
     """
 
-    def __init__(self, fibers: int, nodes: int, size: int) -> None:
+    def __init__(self, fibers: int, nodes: int, size: int, exact: bool = True) -> None:
         if size < 1 or size & (size - 1) or not 1 <= nodes * size <= NO_NODE or not 1 <= fibers < NO_NODE:
             raise ValueError(f"there is no level of {fibers} fibers and {nodes} nodes of {size} coordinates")
-        self.fibers, self.nodes, self.size = fibers, nodes, size
+        self.fibers, self.nodes, self.size, self.exact = fibers, nodes, size, exact
         tokens = stream.Signature(TOKEN)
         super().__init__({"fill": In(stream.Signature(DATA_BITS)), "ref": In(tokens), "crd": Out(tokens), "ref_o": Out(tokens),
                           "fault": Out(1)})
 
     @property
     def module_name(self) -> str:
-        return f"list_level_{self.fibers}_{self.nodes}x{self.size}"
+        return f"list_level_{self.fibers}_{self.nodes}x{self.size}{'' if self.exact else '_or_fewer'}"
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -73,14 +74,17 @@ class ListLevel(Component):
         freed = Signal(2)
         filled = Signal(2)
         m.d.sync += held.eq(held & ~freed | filled)
-        wrong = [self._fill(m, (heads, links, coordinates), held, used, filled),
-                 self._walk(m, (heads, links, coordinates), held, used, freed)]
+        # Fibers of each tensor.
+        lists = [Const(self.fibers)] * 2 if self.exact else [Signal(range(self.fibers + 1), name=f"lists{half}")
+                                                             for half in range(2)]
+        wrong = [self._fill(m, (heads, links, coordinates), held, used, filled, lists),
+                 self._walk(m, (heads, links, coordinates), held, used, freed, lists)]
         with m.If(Cat(wrong).any()):
             m.d.sync += self.fault.eq(1)
         return m
 
     def _fill(self, m: Module, memories: tuple[Macro, Macro, Macro], held: Signal, used: list[Signal],
-              filled: Signal) -> Signal:
+              filled: Signal, lists: list[Any]) -> Signal:
         """Write what comes; what is wrong with it."""
         half = Signal()
         array = Signal(range(3))
@@ -111,7 +115,13 @@ class ListLevel(Component):
             with m.Case(COORDINATES):
                 m.d.comb += wanted.eq(nodes << self.size.bit_length() - 1)
         is_number = ~counts & (array == HEADS) & (left == 1)
-        m.d.comb += wrong.eq(goes & ((counts & (word != wanted)) | (is_number & (word > self.nodes))))
+        misfit = word != wanted
+        if not self.exact:
+            misfit = Mux(array == HEADS, (word == 0) | (word > wanted), misfit)
+            for at, number in enumerate(lists):
+                with m.If(goes & counts & (array == HEADS) & (half == at)):
+                    m.d.sync += number.eq(word - 1)
+        m.d.comb += wrong.eq(goes & ((counts & misfit) | (is_number & (word > self.nodes))))
         with m.If(goes):
             m.d.sync += [left.eq(Mux(counts, word, left - 1)), counts.eq(ends), place.eq(Mux(counts, 0, place + 1))]
             for at, number in enumerate(used):
@@ -124,7 +134,8 @@ class ListLevel(Component):
                     m.d.sync += half.eq(~half)
         return wrong
 
-    def _walk(self, m: Module, memories: tuple[Macro, Macro, Macro], held: Signal, used: list[Signal], freed: Signal) -> Signal:
+    def _walk(self, m: Module, memories: tuple[Macro, Macro, Macro], held: Signal, used: list[Signal], freed: Signal,
+              lists: list[Any]) -> Signal:
         """Read lists as references say; what is wrong with them."""
         heads, links, coordinates = memories
         m.submodules.finished = finished = Fifo(data.StructLayout({"crd": TOKEN, "ref": TOKEN}), FINISHED)
@@ -156,10 +167,11 @@ class ListLevel(Component):
         m.d.comb += [link.eq(Mux(fetched, links.word, link_kept)), heads.read_address.eq(ref.data)]
         m.d.sync += [fetched.eq(links.read), link_kept.eq(link)]
         nodes = Mux(half, used[1], used[0])
+        there: Any = self.fibers if self.exact else Mux(half, lists[1], lists[0])
         with m.FSM():
             with m.State("FIBER"):
                 with m.If(self.ref.valid & held.bit_select(half, 1) & (room != 0) & ~self.fault):
-                    m.d.comb += [self.ref.ready.eq(1), wrong.eq(Mux(ref.control, ~is_done(ref), ref.data >= self.fibers))]
+                    m.d.comb += [self.ref.ready.eq(1), wrong.eq(Mux(ref.control, ~is_done(ref), ref.data >= there))]
                     with m.If(ref.control):
                         m.d.comb += [issues.eq(1), token.eq(DONE), freed.bit_select(half, 1).eq(1)]
                         m.d.sync += half.eq(~half)

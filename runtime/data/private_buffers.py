@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...hw.arch.chain import chain
 from ...hw.arch.errors import UserError
-from ...hw.arch.private_buffer import BITVECTOR, LINKED, NO_NODE, Bank, PrivateBuffer
+from ...hw.arch.private_buffer import LINKED, STREAMS, Bank, PrivateBuffer
 from ...hw.arch.token import DATA_BITS
+from .level_blocks import level_blocks
 
 
 def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
@@ -38,42 +40,30 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
 
 def _blocks(bank: Bank, tensor: np.ndarray, name: str, begin: int) -> dict[str, list[int]]:
     """The blocks of a tensor in a bank, or its words; begin: its first coordinate of a fiber."""
-    fibers = np.ascontiguousarray(tensor.reshape(-1, tensor.shape[-1]))
     if bank.wide:
         content = tensor.reshape(-1).astype(np.int64).astype(f"<i{bank.bits // 8}").tobytes()
         return {"values": np.frombuffer(content, "<u8").tolist()}
-    if not bank.has_zeros_left_out:
-        return {"values": _block(tensor.reshape(-1))}
-    rows, coordinates = np.nonzero(fibers)
-    if len(rows) > bank.words:
-        raise UserError(f"{name} has {len(rows):,} values in a bank, which has {bank.words:,} words", "buffers",
-                        f"give {1 << (len(rows) - 1).bit_length():,} words, or more banks")
-    if bank.kind == BITVECTOR:
-        packed = np.packbits(np.pad(fibers != 0, ((0, 0), (0, -fibers.shape[1] % DATA_BITS))), axis=1, bitorder="little")
-        return {"bits": _block(packed.view("<u2").reshape(-1)), "values": _block(fibers[rows, coordinates])}
-    if bank.kind == LINKED:
-        return _lists(bank, fibers, name, begin)
-    segments = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(fibers)))])
-    return {"level": [*_block(segments), *_block(coordinates + begin)], "values": _block(fibers[rows, coordinates])}
+    levels, values = level_blocks(tensor, bank.levels, bank.node, begin)
+    for nth, arrays in levels:
+        if bank.levels[nth].kind == LINKED:
+            _check_nodes(bank, nth, int(arrays["heads"][-1]), name)
+    if len(values) > bank.words:
+        raise UserError(f"{name} has {len(values):,} values in a bank, which has {bank.words:,} words", "buffers",
+                        f"give {1 << (len(values) - 1).bit_length():,} words, or more banks")
+    found = dict[str, list[int]]()
+    for nth, arrays in levels:
+        stream = STREAMS[bank.levels[nth].kind] + ("" if nth == len(bank.levels) - 1 else str(nth))
+        found[stream] = [word for each in arrays.values() for word in _block(each)]
+    return found | {"values": _block(values)}
 
 
-def _lists(bank: Bank, fibers: np.ndarray, name: str, begin: int) -> dict[str, list[int]]:
-    """The blocks of linked lists, whose nodes are full but for the last one of each."""
-    coordinates = [np.flatnonzero(fiber) for fiber in fibers]
-    counts = [-(-len(each) // bank.node) for each in coordinates]
-    nodes = sum(counts)
-    if nodes > bank.nodes:
-        raise UserError(f"{name} has {nodes:,} nodes of {bank.node} in a bank, which has room for {bank.nodes:,}", "buffers",
-                        f"give {1 << (nodes * bank.node - 1).bit_length():,} words, smaller nodes, or more banks")
-    heads, links, places = list[int](), list[int](), np.zeros((2, nodes * bank.node), np.int64)
-    for fiber, crds, count in zip(fibers, coordinates, counts, strict=True):
-        first = len(links) // 2
-        heads.append(first if count else NO_NODE)
-        for nth in range(count):
-            links += [first + nth + 1 if nth < count - 1 else NO_NODE, min(bank.node, len(crds) - nth * bank.node)]
-        places[:, first * bank.node:][:, :len(crds)] = crds + begin, fiber[crds]
-    level = [np.array([*heads, nodes]), np.array(links, np.int64), places[0]]
-    return {"lists": [word for each in level for word in _block(each)], "values": _block(places[1])}
+def _check_nodes(bank: Bank, nth: int, nodes: int, name: str) -> None:
+    """UserError for more nodes of a level than have room."""
+    link, = (link for link in chain(bank.levels, bank.words, bank.node) if link.nth == nth)
+    if nodes > link.nodes:
+        level = "" if link.is_last else f" of level {nth}"
+        raise UserError(f"{name} has {nodes:,} nodes of {bank.node}{level} in a bank, which has room for {link.nodes:,}",
+                        "buffers", f"give {1 << (nodes * bank.node - 1).bit_length():,} words, smaller nodes, or more banks")
 
 
 def _block(words: np.ndarray) -> list[int]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
+from ...hw.arch.chain import ChainedBank
 from ...hw.arch.dma import WORD_BITS
 from ...hw.arch.logic import wrapped
-from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, Bank, PrivateBuffer
+from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, STREAMS, Bank, PrivateBuffer
 from ...hw.arch.token import DATA_BITS, MAYBE, is_control, stop
+from .level_chain import read_chain
 
 # A coordinate, a token, and a value.
 Pair = tuple[int, int]
 END: Pair = stop(0), 0
+# The arrays of a level.
+STORED = {COMPRESSED: ("segments", "coordinates"), BITVECTOR: ("bits",), LINKED: ("heads", "links", "coordinates")}
 NOTHING: Pair = MAYBE, 0
 
 
@@ -33,10 +38,8 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
             asked = [_met(x, y, buffer.either) for x, y in zip(asked, others, strict=True)]
         for operation in range(operations):
             if operation % bank.operations == 0:
-                stored = {COMPRESSED: ("segments", "coordinates"), BITVECTOR: ("bits",),
-                          LINKED: ("heads", "links", "coordinates")}.get(bank.kind, ())
-                levels = {name: streams[bank.streams[0]].next() for name in stored}
-                arrays = levels | {"values": streams["values"].next()}
+                arrays = _arrays(bank, streams)
+                fibers = _fibers(bank, arrays)
             if bank.whole:
                 for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
                     sinks[at] += _fiber(bank, arrays, base, next(coordinates)[0])
@@ -47,7 +50,7 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
                     sinks[at] += _gathered(bank, elements, base, coordinates)
                 continue
             for place, sink in _request(bank):
-                pairs = _read(bank, arrays, place)
+                pairs = fibers(place)
                 if not bank.dealt:
                     sinks[sink] += pairs
                     continue
@@ -70,13 +73,31 @@ def _request(bank: Bank) -> Iterator[tuple[int, int]]:
     yield from places
 
 
+def _arrays(bank: Bank, streams: Mapping[str, _Blocks | _Rows]) -> dict[str, Sequence[int]]:
+    """The arrays of the next tensor; of a level above another one with its number behind their names."""
+    found: dict[str, Sequence[int]] = {}
+    for nth, level in enumerate(bank.levels):
+        suffix = "" if nth == len(bank.levels) - 1 else str(nth)
+        for name in STORED.get(level.kind, ()):
+            found[name + suffix] = streams[STREAMS[level.kind] + suffix].next()
+    return found | {"values": streams["values"].next()}
+
+
 def _elements(bank: Bank, arrays: Mapping[str, Sequence[int]]) -> dict[int, int]:
     """The elements of a tensor that are stored, by their addresses in a dense one."""
     if not bank.matched:
         return dict(enumerate(arrays["values"]))
     walked, extent = bank.walked, bank.levels[-1].extent
-    return {fiber * extent + crd: value for fiber, (place, _) in enumerate(_request(walked))
-            for crd, value in _read(walked, arrays, place)[:-1]}
+    read = _fibers(walked, arrays)
+    return {number * extent + crd: value for number, (place, _) in enumerate(_request(walked))
+            for crd, value in read(place)[:-1]}
+
+
+def _fibers(bank: Bank, arrays: Mapping[str, Sequence[int]]) -> Callable[[int], list[Pair]]:
+    """What reads the fibers or words of a tensor."""
+    if isinstance(bank, ChainedBank):
+        return partial(read_chain, bank, arrays)
+    return partial(_read, bank, arrays)
 
 
 def _gathered(bank: Bank, elements: Mapping[int, int], base: int, pairs: Iterator[Pair]) -> Iterator[Pair]:

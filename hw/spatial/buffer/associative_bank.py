@@ -8,9 +8,9 @@ from amaranth.hdl import Module, Value
 
 from ...emit import macro
 from ...stream.lead import lead
+from .chain_bank import walking
 from .gather_bank import GatherBank
 from .matcher import Matcher
-from .private_buffer import PrivateBank
 
 
 class AssociativeBank(GatherBank):
@@ -38,7 +38,7 @@ class AssociativeBank(GatherBank):
 
     def _stored(self, m: Module) -> tuple[Any, Value]:
         bank = self.bank
-        m.submodules.walk = walk = macro(PrivateBank(bank.walked, f"{self.module_name}_walk"))
+        m.submodules.walk = walk = macro(walking(bank.walked, f"{self.module_name}_walk"))
         for name in bank.streams:
             lead(m, getattr(self, name), getattr(walk, name))
         m.submodules.values = values = macro(Matcher(bank.fibers, bank.levels[-1].extent, bank.words, bank.bits))

@@ -29,6 +29,7 @@ class BitRows(Component):
     Parameters
     ----------
     fibers, extent : int     Of a tensor.
+    exact : bool             A tensor has as many fibers; else up to so many, as its block says.
 
     Members
     -------
@@ -42,8 +43,8 @@ class BitRows(Component):
     Source: Stellar IV-C (bitvector axes). Departure: there fibers are read as they are stored, from the first one on.
     """
 
-    def __init__(self, fibers: int, extent: int) -> None:
-        self.fibers, self.across = fibers, -(-extent // DATA_BITS)
+    def __init__(self, fibers: int, extent: int, exact: bool = True) -> None:
+        self.fibers, self.across, self.exact = fibers, -(-extent // DATA_BITS), exact
         if fibers < 1 or not 1 <= fibers * self.across < 1 << DATA_BITS:
             raise ValueError(f"there is no level of {fibers} fibers of {extent} bits")
         tokens = stream.Signature(TOKEN)
@@ -52,11 +53,11 @@ class BitRows(Component):
 
     @property
     def module_name(self) -> str:
-        return f"bit_rows_{self.fibers}x{self.across}"
+        return f"bit_rows_{self.fibers}x{self.across}{'' if self.exact else '_or_fewer'}"
 
     @property
-    def emit_key(self) -> tuple[int, int]:
-        return self.fibers, self.across
+    def emit_key(self) -> tuple[int, int, bool]:
+        return self.fibers, self.across, self.exact
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -66,12 +67,15 @@ class BitRows(Component):
         filled = Signal(2)
         freed = Signal(2)
         m.d.sync += held.eq(held & ~freed | filled)
-        wrong = [self._fill(m, words, before, held, filled), self._scan(m, words, before, held, freed)]
+        most = self.fibers * self.across
+        # Words of each tensor.
+        sizes = [Const(most)] * 2 if self.exact else [Signal(range(most + 1), name=f"size{half}") for half in range(2)]
+        wrong = [self._fill(m, words, before, held, filled, sizes), self._scan(m, words, before, held, freed, sizes)]
         with m.If(Cat(wrong).any()):
             m.d.sync += self.fault.eq(1)
         return m
 
-    def _fill(self, m: Module, words: Any, before: Any, held: Signal, filled: Signal) -> Signal:
+    def _fill(self, m: Module, words: Any, before: Any, held: Signal, filled: Signal, sizes: list[Any]) -> Signal:
         """Write what comes; what is wrong with it."""
         half = Signal()
         counts = Signal(init=1)         # the length of a block is next
@@ -83,13 +87,20 @@ class BitRows(Component):
         word = self.fill.payload
         m.d.comb += [
             self.fill.ready.eq(~held.bit_select(half, 1) & ~self.fault), goes.eq(self.fill.valid & self.fill.ready),
-            writes.eq(goes & ~counts), last.eq(place == self.fibers * self.across - 1),
-            wrong.eq(goes & counts & (word != self.fibers * self.across)),
+            writes.eq(goes & ~counts),
+            last.eq(place == (self.fibers * self.across if self.exact else Mux(half, sizes[1], sizes[0])) - 1),
+            wrong.eq(goes & counts & (word != self.fibers * self.across if self.exact else
+                                      word > self.fibers * self.across)),
             words.write.eq(writes), words.write_half.eq(half), words.write_address.eq(place), words.data.eq(word),
             before.write.eq(writes & (nth == 0)), before.write_half.eq(half), before.write_address.eq(fiber),
             before.data.eq(count)]
         with m.If(goes & counts):
             m.d.sync += [counts.eq(0), place.eq(0), nth.eq(0), fiber.eq(0), count.eq(0)]
+            if not self.exact:
+                m.d.sync += [size.eq(Mux(half == nth_half, word, size)) for nth_half, size in enumerate(sizes)]
+                with m.If(word == 0):
+                    m.d.comb += filled.bit_select(half, 1).eq(1)
+                    m.d.sync += [counts.eq(1), half.eq(~half)]
         with m.If(writes):
             set_bits: Value = reduce(add, [word[bit] for bit in range(DATA_BITS)])
             m.d.sync += [place.eq(place + 1), count.eq(count + set_bits), nth.eq(nth + 1)]
@@ -100,7 +111,7 @@ class BitRows(Component):
                 m.d.sync += [counts.eq(1), half.eq(~half)]
         return wrong
 
-    def _scan(self, m: Module, words: Any, before: Any, held: Signal, freed: Signal) -> Signal:
+    def _scan(self, m: Module, words: Any, before: Any, held: Signal, freed: Signal, sizes: list[Any]) -> Signal:
         """Read fibers as references say; what is wrong with them."""
         m.submodules.finished = finished = macro(Fifo2(data.StructLayout({"crd": TOKEN, "ref": TOKEN})))
         out: Any = data.View(data.StructLayout({"crd": TOKEN, "ref": TOKEN}), finished.o.payload)
@@ -148,7 +159,8 @@ class BitRows(Component):
                         m.d.sync += half.eq(~half)
                 with m.Else():
                     number = ref.data * self.across
-                    m.d.comb += [wrong.eq(there & (ref.data >= self.fibers)), self.ref.ready.eq(there & ~wrong),
+                    beyond = ref.data >= self.fibers if self.exact else number + self.across > Mux(half, sizes[1], sizes[0])
+                    m.d.comb += [wrong.eq(there & beyond), self.ref.ready.eq(there & ~wrong),
                                  words.read.eq(self.ref.ready), words.read_address.eq(number), before.read.eq(self.ref.ready)]
                     with m.If(self.ref.ready):
                         m.d.sync += [address.eq(number + 1), waiting.eq(self.across), left.eq(0), kept.eq(0)]

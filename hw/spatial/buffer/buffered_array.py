@@ -25,9 +25,9 @@ from ..array.spatial_array import SpatialArray
 from ..array.spatial_array import streams as array_streams
 from .answered import Answered
 from .associative_bank import AssociativeBank
+from .chain_bank import walking
 from .gather_bank import GatherBank
 from .meeting import Meeting
-from .private_buffer import PrivateBank
 from .row_bank import RowBank
 from .wide_bank import WideBank
 from .written_result import WrittenResult
@@ -103,8 +103,8 @@ class BufferedArray(Component):
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
                 kind = (RowBank if bank.whole else AssociativeBank if bank.matched else GatherBank if bank.bases
-                        else PrivateBank)
-                part: Any = macro(WideBank(bank, name) if bank.wide else kind(bank, name))
+                        else WideBank if bank.wide else None)
+                part: Any = macro(kind(bank, name) if kind else walking(bank, name))
                 m.submodules[f"buffer_{buffer.name(n)}"] = part
                 if bank.wide:
                     self._set(m, part, bank, getattr(self, buffer.name(n, "torn")), inside, lengths)

@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
-from ...arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LANES, LINKED, Bank
+from ...arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LANES, LINKED, Bank, Loop
 from ...arch.token import DATA_BITS, DONE, MAYBE, TOKEN, stop
 from ...emit import macro
 from ...memory.bit_scanner import BitScanner
@@ -73,7 +73,7 @@ class PrivateBank(Component):
         crds: Any = None
         m.submodules.values = values = macro(StoredLevel(bank.lines, LANES, True))
         faults.insert(0, values.fault)
-        if bank.has_zeros_left_out:
+        if bank.is_scanned:
             scanned, refs, fault = self._level(m, refs)
             faults.append(fault)
             m.submodules.ahead = ahead = macro(Fifo(TOKEN, AHEAD))
@@ -83,7 +83,8 @@ class PrivateBank(Component):
         lead(m, self.values, values.fill)
         lead(m, refs, fifo.i)
         lead(m, fifo.o, values.ref)
-        crowded = self._deal_apart(m, crds, values.crd) if bank.dealt else self._deal(m, crds, values.crd)
+        crds, given = self._sift(m, crds, values.crd)
+        crowded = self._deal_apart(m, crds, given) if bank.dealt else self._deal(m, crds, given)
         m.d.comb += self.fault.eq(Cat(*faults, crowded).any())
         return m
 
@@ -103,13 +104,25 @@ class PrivateBank(Component):
             lead(m, level.crd, scanner.word)
         return scanner.crd, scanner.ref_o, level.fault
 
+    def _loops(self) -> tuple[Loop, ...]:
+        """Those of the request."""
+        return self.bank.loops
+
+    def _blank(self, value: Any, ends: Value) -> Value:
+        """Whether what is given has no value, but 0; ends: it is the end of a fiber."""
+        return ends
+
+    def _sift(self, m: Module, crds: Any, values: Any) -> tuple[Any, Any]:
+        """The elements that ports get, of those that are read."""
+        return crds, values
+
     def _request(self, m: Module, refs: Any) -> list[Value]:
         """References in the order of the request; a stop behind a dense fiber, and done where the tensor has served. Returns
         what may be wrong with them."""
         bank = self.bank
         m.submodules.request = request = RunTable(
             [(run.place, run.extent, run.stride) for run in bank.table], DATA_BITS) if bank.table else Nest(
-            bank.first, tuple((loop.extent, loop.stride) for loop in bank.loops), DATA_BITS)
+            bank.first, tuple((loop.extent, loop.stride) for loop in self._loops()), DATA_BITS)
         stopping = Signal()
         finishing = Signal()
         served = Signal(range(bank.operations))
@@ -191,7 +204,7 @@ class PrivateBank(Component):
         taken = []
         for n in range(bank.sinks):
             sink, mine = getattr(self, f"o{n}"), turn.number == n
-            low = Mux(ends, 0, value.data[:bank.bits])
+            low = Mux(self._blank(value, ends), 0, value.data[:bank.bits])
             word = Cat(low, crd) if fibers else Cat(low, Const(0, len(Value.cast(sink.payload)) - bank.bits))
             if bank.depth > 2:
                 m.submodules[f"skew{n}"] = skew = macro(Fifo(len(word), bank.depth))

@@ -118,7 +118,8 @@ def test_whole_rows_are_drawn_and_take_their_time() -> None:
      "skip k where A(i, ...) == 0, 2 of 4 stay: an optimistic skip asks for one element\n"),
     (lambda: sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 2, "k": 4}, sparsity=[WHOLE_ROWS_OF_A],
                        buffers={"A": sp.Buffer("dense", "compressed", words=64)}).run(),
-     "fibers of A are whole, with their zeros, or empty, which no format says\n  try: leave the buffer out"),
+     "fibers of A are whole, with their zeros, or empty, which dense levels behind one without zeros say\n"
+     "  try: store A so"),
     (lambda: sp.Design(PRODUCT, sp.Transform(OUTPUT), {"i": 2, "j": 2, "k": 4},
                        sparsity=[sp.skip(j, where=A(i, ...) == 0)]).explain(),
      "skip j where A(i, ...) == 0: the functionality does not read A(i, j)\n  try: name it as it is read: A(i, k)"),

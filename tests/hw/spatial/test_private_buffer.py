@@ -209,7 +209,7 @@ def test_levels_in_another_order_are_read_by_a_nest() -> None:
     (lambda: _design(B=sp.Buffer("dense")), "it has 1 levels, but B has 2 dimensions"),
     (lambda: _design(B=sp.Buffer(*DENSE, order=(0, 0))), "its order is 0, 0"),
     (lambda: _design(B=sp.Buffer(*CSR)), "its last level is compressed, but the array takes zeros of B, too"),
-    (lambda: _design(B=sp.Buffer("compressed", "dense")), "a level above another one is not dense, but PEs take every fiber"),
+    (lambda: _design(B=sp.Buffer("compressed", "dense")), "a level is compressed, but the array takes zeros of B, too"),
     (lambda: _design(B=sp.Buffer(*DENSE, words=16), k=5), "a tensor has 20 values in a bank, which has 16 words"),
     (lambda: _design(skips=[ROWS_OF_B], B=sp.Buffer(*CSR, words=16), k=16),
      "a tensor has 16 fibers in a bank, whose level has room for 15"),
