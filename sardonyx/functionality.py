@@ -62,8 +62,14 @@ class Value:
     def __and__(self, other: object) -> Value:
         return _call("both", self, other)
 
+    def __rand__(self, other: object) -> Value:
+        return _call("both", other, self)
+
     def __or__(self, other: object) -> Value:
         return _call("either", self, other)
+
+    def __ror__(self, other: object) -> Value:
+        return _call("either", other, self)
 
     def __invert__(self) -> Value:
         return _call("not", self)

@@ -62,6 +62,12 @@ def test_places_are_written_as_they_are_read() -> None:
     assert str(x(i, -1).expr) == "x(i, -1)"
 
 
+def test_a_number_may_stand_on_either_side_of_an_operator() -> None:
+    written = (1 & x(i, j), 1 | x(i, j), 1 + x(i, j), 1 - x(i, j), 2 * x(i, j), x(i, j) > 1)
+    assert [str(each.expr) for each in written] == ["both(1, x(i, j))", "either(1, x(i, j))", "add(1, x(i, j))",
+                                                    "sub(1, x(i, j))", "mul(2, x(i, j))", "lt(1, x(i, j))"]
+
+
 def test_expressions_of_many_parts_are_refused_before_they_take_long() -> None:
     value = x(i, j)
     with pytest.raises(UserError, match=r"an expression has more than 1,000 parts"):

@@ -1,91 +1,92 @@
-"""Random functionality, transforms and skips: an array is refused with a remedy, or gives what NumPy gives."""
+"""Random functionality, transforms, skips and balances: an array gives what NumPy gives, or is refused with a remedy."""
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from recurrence_draws import programs, transforms
+from recurrence_programs import Program
+from statement_arrays import Statement, designs
 
 from sardonyx import spatial as sp
-from sardonyx.compiler.lang.sparsity import Skip
 from sardonyx.hw.arch.errors import UserError
 
-# For NumPy, operands and a result; one term, two, and an operand that is read twice.
-STATEMENTS = {
-    "C(i,j) = A(i,k) * B(k,j)": ("xik,xkj->xij", "AB"), "C(j,i) = A(k,i) * B(k,j)": ("xki,xkj->xji", "AB"),
-    "x(i) = A(i,j) * B(j)": ("xij,xj->xi", "AB"), "x(j) = A(i,j)": ("xij->xj", "A"),
-    "C(i,j) = A(i) * B(j)": ("xi,xj->xij", "AB"),
-    "C(i,j) = A(i,j) * B(i,j)": ("xij,xij->xij", "AB"), "C(i,j) = A(i,k) * B(k,j) * D(k)": ("xik,xkj,xk->xij", "ABD"),
-    "C(i,j) = A(i,k) * A(k,j)": ("xik,xkj->xij", "AA"),
-}
+RUNS = {"operations": st.integers(1, 4), "seed": st.integers(0, 1 << 30)}
+STALLS = st.none() | st.integers(1, 1 << 30)
+# Of the ways in which a program is no array, the only one that its grammar leaves open.
+NO_INPUT = "the results depend on no input"
 
 
-@st.composite
-def designs(draw: st.DrawFn) -> "tuple[str, sp.Design]":
-    """A design that is not refused."""
-    statement = draw(st.sampled_from(list(STATEMENTS)))
-    functionality = sp.functionality(statement)
-    names = functionality.indices
-    square = "A(k,j)" in statement      # a tensor read at two places has one shape
-    extent = draw(st.integers(1, 4))
-    bounds = {index: extent if square else draw(st.integers(1, 4)) for index in names}
-    made = [draw(_skips(statement, names)) for _ in range(draw(st.integers(0, 2)))]
-    for skip in made:
-        if skip.of:
-            bounds[skip.indices[0]] = skip.of * draw(st.integers(1, 2))
-    # Mostly all indices but one are space, as elastic arrays want it.
-    if draw(st.integers(0, 3)):
-        *space, time = draw(st.permutations(range(len(names))))
-        rows = [[int(at == axis) for at in range(len(names))] for axis in space]
-        last = [draw(st.integers(0, 2)) for _ in names]
-        rows.append([max(1, each) if at == time else each for at, each in enumerate(last)])
-    else:
-        rows = [[draw(st.integers(-1, 2)) for _ in names] for _ in names]
+def _runs_as_it_means(program: Program, transform: sp.Transform, engine: str, stalls: "int | None", operations: int,
+                      seed: int) -> None:
+    """`run` compares an engine with the golden model; here that is compared with what the program means."""
+    design = sp.Design(program.functionality, transform, program.bounds)
     try:
-        design = sp.Design(functionality, sp.Transform(rows), bounds, sparsity=made, clock_gate=draw(st.booleans()))
-        design._check_runs()
-        assert design.spatial and (design.elastic or design.pruned.is_static)
+        given = design.random(operations, seed)
+        value = design.run(engine, stalls, **given).value
+    except UserError as refused:
+        assert refused.what == NO_INPUT
+        assume(False)
+    found = value if isinstance(value, dict) else dict.fromkeys(program.outputs, value)
+    for operation in range(operations):
+        for name, elements in program.meaning({each: array[operation] for each, array in given.items()}).items():
+            assert {at: found[name][(operation, *at)] for at in elements} == elements
+
+
+def _is_exact(found: "tuple[Statement, sp.Design]", engine: str, stalls: "int | None", operations: int, seed: int) -> None:
+    statement, design = found
+    try:
+        given = design.random(operations, seed)
+        value = design.run(engine, stalls, **given).value
     except UserError as refused:
         assert refused.fix
         assume(False)
-    return statement, design
+    for operation in range(operations):
+        assert np.array_equal(value[operation], statement.meaning({name: array[operation] for name, array in given.items()}))
 
 
-@st.composite
-def _skips(draw: st.DrawFn, statement: str, names: "tuple[str, ...]") -> Skip:
-    reads = [part.strip() for part in statement.split("=")[1].split("*")]
-    read = draw(st.sampled_from(reads))
-    at = sp.indices(" ".join(read[2:-1].split(",")))
-    element = sp.inputs(read[0])[0](*at)
-    index = draw(st.sampled_from(at))
-    if draw(st.integers(0, 3)) == 0:
-        of = draw(st.integers(2, 4))
-        return sp.optimistic_skip(index, where=element == 0, keep=draw(st.integers(1, of - 1)), of=of)
-    other = sp.indices(draw(st.sampled_from(names)))[0]
-    if draw(st.integers(0, 3)) == 0:
-        return sp.skip(index, where=draw(st.sampled_from([index > other, index != other])))
-    return sp.skip(index, where=element == 0)
+@settings(max_examples=60)
+@given(data=st.data(), **RUNS)
+def test_random_recurrences_give_what_they_mean(data: st.DataObject, operations: int, seed: int) -> None:
+    program = data.draw(programs())
+    _runs_as_it_means(program, data.draw(transforms(program)), "tokens", None, operations, seed)
 
 
-def _exact(found: "tuple[str, sp.Design]", engine: str, stalls: "int | None", operations: int, seed: int) -> None:
-    statement, design = found
-    given = design.random(operations, seed)
-    spec, names = STATEMENTS[statement]
-    # `run` compares with the recurrences; here with the statement, of which they are derived.
-    product = np.einsum(spec, *(given[name] for name in names))
-    assert np.array_equal(design.run(engine, stalls, **given).value, product.astype(np.int32))
+@settings(max_examples=60)
+@given(found=designs(), **RUNS)
+def test_a_random_statement_is_refused_with_a_remedy_or_gives_what_it_means(
+        found: "tuple[Statement, sp.Design]", operations: int, seed: int) -> None:
+    _is_exact(found, "tokens", None, operations, seed)
 
 
-@settings(max_examples=25)
-@given(found=designs(), operations=st.integers(1, 5), seed=st.integers(0, 1 << 30))
-def test_a_random_array_is_refused_with_a_remedy_or_gives_the_words_of_its_statement(
-        found: "tuple[str, sp.Design]", operations: int, seed: int) -> None:
-    _exact(found, "tokens", None, operations, seed)
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(data=st.data(), **RUNS)
+def test_many_random_recurrences_give_what_they_mean(data: st.DataObject, operations: int, seed: int) -> None:
+    program = data.draw(programs())
+    _runs_as_it_means(program, data.draw(transforms(program)), "tokens", None, operations, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(found=designs(), **RUNS)
+def test_many_random_statements_are_refused_with_a_remedy_or_give_what_they_mean(
+        found: "tuple[Statement, sp.Design]", operations: int, seed: int) -> None:
+    _is_exact(found, "tokens", None, operations, seed)
 
 
 @pytest.mark.slow
 @settings(max_examples=15)
-@given(found=designs(), operations=st.integers(1, 5), stalls=st.none() | st.integers(1, 1 << 30), seed=st.integers(0, 1 << 30))
-def test_the_verilog_of_a_random_array_gives_the_words_of_its_statement(
-        found: "tuple[str, sp.Design]", operations: int, stalls: "int | None", seed: int) -> None:
-    _exact(found, "rtl", stalls, operations, seed)
+@given(data=st.data(), stalls=STALLS, **RUNS)
+def test_the_verilog_of_random_recurrences_gives_what_they_mean(data: st.DataObject, operations: int, seed: int,
+                                                                stalls: "int | None") -> None:
+    program = data.draw(programs())
+    _runs_as_it_means(program, data.draw(transforms(program)), "rtl", stalls, operations, seed)
 
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(found=designs(), stalls=STALLS, **RUNS)
+def test_the_verilog_of_a_random_statement_gives_what_it_means(
+        found: "tuple[Statement, sp.Design]", operations: int, stalls: "int | None", seed: int) -> None:
+    _is_exact(found, "rtl", stalls, operations, seed)
