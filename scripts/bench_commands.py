@@ -73,7 +73,7 @@ def soc() -> list[Row]:
 def cells(place: Path | None) -> list[Row | Left]:
     """Arrays in cells; place: of the library."""
     # Imports the simulators, a second that only this needs.
-    from bench_parts import NODE, names, parts
+    from bench_parts import NODE, alike, names, parts
     from bench_spatial import energy_per_mac, silicon
 
     if place is None:
@@ -89,8 +89,9 @@ def cells(place: Path | None) -> list[Row | Left]:
         met = ours <= most * by_hand and (ours <= MOST_PS or not what.endswith(PERIOD))
         rows.append(Row(what, f"{by_hand:,.0f}; {ours:,.0f}: {ours / by_hand:.3f}; {library.family.name}",
                         f"<= {most}{more}", met))
+    flat = alike(), NODE        # for as many elements a cycle
     return rows + [Row(_in_cells(what), f"{small:,.0f}; {large:,.0f}: {large / small:.1f}; {library.family.name}",
-                       "8 to 16; paper: 13" if what == NODE else "", 8 <= large / small <= 16 if what == NODE else None)
+                       "8 to 16; paper: 13" if what in flat else "", 8 <= large / small <= 16 if what in flat else None)
                    for what, small, large in parts(library)]
 
 

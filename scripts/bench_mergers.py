@@ -106,9 +106,10 @@ def compare(name: str, given: scipy.sparse.sparray) -> Compared:
         ran = run_merger_tokens(flat, dealt(flat, [parts]))
         (out,) = collected(flat, ran.lanes, 1)
         flat_cycles += ran.cycles
-        # Each lane takes a cycle for each of its elements and for the end, behind the levels of the tree and a FIFO.
+        # Each lane takes a cycle for each of its elements and for the end.
         for lanes in LANES:
-            row_cycles[lanes] += flat.levels + 2 + int(np.bincount(out[0] // columns % lanes).max())
+            most = int(np.bincount(out[0] // columns % lanes).max())
+            row_cycles[lanes] += Merger("rows", WAYS, rows, columns, lanes).latency + 1 + most
         heapq.heappush(waiting, (len(out[0]), next(numbers), out))
     # SciPy leaves coordinates out whose sums are 0, mergers do not look.
     pattern = scipy.sparse.csr_array((matrix != 0).astype(np.int64))

@@ -71,12 +71,18 @@ class SetRequest(Component):
         return m
 
 
+def alike() -> str:
+    """What is compared of mergers that take as many elements in a cycle."""
+    take = _shipped(FLAT).take
+    return f"as many elements a cycle, FIFOs and all: {take} lanes of an element, one of {take}"
+
+
 def names() -> tuple[str, ...]:
     """What is compared."""
     lanes, flat = _shipped(LANES), _shipped(FLAT)
     return ("request of 4 x 4 words: constant, with settings",
-            f"merger of 4 ways, FIFOs and all: {lanes.lanes} lanes of an element, one of {flat.take}", "its nodes alone",
-            f"as many elements a cycle, FIFOs and all: {flat.take} lanes of an element, one of {flat.take}", NODE)
+            f"merger of 4 ways, FIFOs and all: {lanes.lanes} lanes of an element, one of {flat.take}",
+            "its nodes alone", alike(), NODE)
 
 
 def parts(library: Library) -> Iterator[tuple[str, float, float]]:
@@ -84,7 +90,7 @@ def parts(library: Library) -> Iterator[tuple[str, float, float]]:
     def measured(component: Component) -> Mapping[str, ModuleArea]:
         return areas(emitted(component), library, Registers.ENABLES)
 
-    request, merger, nodes_alone, alike, node = names()
+    request, merger, nodes_alone, as_many, node = names()
     constant, settings = (measured(each)[each.module_name].total for each in (ConstantRequest(), SetRequest()))
     yield request, constant, settings
     lanes, flat = _shipped(LANES), _shipped(FLAT)
@@ -92,7 +98,7 @@ def parts(library: Library) -> Iterator[tuple[str, float, float]]:
         _merger(kind, measured) for kind in (lanes, replace(lanes, lanes=flat.take), flat))
     yield merger, whole, all_of_flat
     yield nodes_alone, nodes, nodes_of_flat
-    yield alike, half, all_of_flat
+    yield as_many, half, all_of_flat
     yield node, nodes / (lanes.lanes * (lanes.ways - 1)), nodes_of_flat / (flat.take * (flat.ways - 1))
 
 

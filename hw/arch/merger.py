@@ -89,10 +89,18 @@ class Merger:
         """The key of an end, above all others."""
         return 1 << self.key_bits - 1
 
-    def ends(self, level: int) -> bool:
-        """Whether what is behind the nodes of a level, of inputs 0, is a FIFO; else it is a register, whose ready follows that
-        of the next one. A node of one element says by few gates that it takes it; of many that is the longest path."""
-        return self.take > 1 or level == self.levels or level % 3 == 2
+    def places(self, level: int) -> int:
+        """Elements that are held behind the nodes of a level, of inputs 0: 2 in a FIFO, 1 in a register, whose ready follows
+        that of the next one, or none. A node of one element is so short that two of them are in one cycle, and takes what its
+        inputs show; of many elements it takes the whole of a cycle."""
+        if self.take > 1 or level == self.levels:
+            return 2
+        return int(level > 0 and (self.levels - level) % 2 == 0)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from an element to where it leaves."""
+        return sum(self.places(level) > 0 for level in range(self.levels + 1))
 
     @property
     def levels(self) -> int:

@@ -1,8 +1,8 @@
 """Mergers step by step: what every node of a lane takes and gives in each step, with the FIFOs between them.
 
 A step is a cycle. FIFOs take an element in a step if they had room at its beginning, and show it in the next one, as those of
-the hardware do. In front of nodes of one element there is a register in their place, which has room in the step in which
-what it has is taken.
+the hardware do. Between nodes of one element there is a register in their place, which has room in the step in which what it
+has is taken, or nothing: then a node gives what the next one takes of it in the same step.
 
 Cost: 4 us for each node and step, and 1 us for each element in it.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from ...hw.arch.merger import Merger
 
@@ -60,10 +59,17 @@ class _Fiber:
         while self.room < take and len(queues[(self._write + self.room) % take]) < DEPTH:
             self.room += 1
 
-    def drop(self, count: int) -> None:
+    def takes(self, count: int) -> None:
+        """So many are taken in this step: a register has room then."""
+        if self.is_register:
+            self.room = int(not self.heads or count > 0)
+
+    def drop(self, count: int) -> int:
+        """Take what was seen; how many elements are fewer, as they were added to others on the way."""
         for _ in range(count):
             self.queues[self._read].popleft()
             self._read = (self._read + 1) % len(self.queues)
+        return 0
 
     def put(self, elements: Sequence[Element]) -> None:
         for each in elements:
@@ -71,19 +77,55 @@ class _Fiber:
             self._write = (self._write + 1) % len(self.queues)
 
 
+class _Through:
+    """What a node of one element shows of the heads of its fibers, where nothing is held behind it."""
+
+    def __init__(self, x: _Fiber | _Through, y: _Fiber | _Through, bits: int) -> None:
+        self._x, self._y, self._bits = x, y, bits
+        self._counts = 0, 0
+        self.heads: list[Element] = []
+
+    def begin(self, end: int) -> None:
+        x_count, y_count, self.heads = _merged(self._x.heads, self._y.heads, 1, self._bits)
+        self._counts = x_count, y_count
+
+    def takes(self, count: int) -> None:
+        for fiber, taken in zip((self._x, self._y), self._counts):
+            fiber.takes(taken * count)
+
+    def drop(self, count: int) -> int:
+        x_count, y_count = (taken * count for taken in self._counts)
+        return max(0, x_count + y_count - count) + self._x.drop(x_count) + self._y.drop(y_count)
+
+
 class _Lane:
     def __init__(self, kind: Merger, ways: Sequence[Sequence[Element]]) -> None:
         self._kind, self._left = kind, sum(map(len, ways))
-        # What each input stream still gives, with the FIFO behind it.
-        self._sources: list[tuple[deque[Element], deque[Element], _Fiber]] = []
-        levels = [[_Fiber(kind.take, not kind.ends(0)) for _ in ways]]
-        for way, fiber in zip(ways, levels[0]):
-            self._sources += [(deque(way[nth::kind.take]), queue, fiber) for nth, queue in enumerate(fiber.queues)]
+        # What each input stream still gives, with the FIFO behind it if it has one.
+        self._sources: list[tuple[deque[Element], deque[Element]]] = []
+        levels: list[list[_Fiber | _Through]] = [[]]
+        for way in ways:
+            fiber = _Fiber(kind.take, False)
+            given = [deque(way[nth::kind.take]) for nth in range(kind.take)]
+            if kind.places(0):
+                self._sources += zip(given, fiber.queues)
+            else:
+                fiber.queues = given
+            levels[0].append(fiber)
+        self._nodes: list[tuple[_Fiber | _Through, _Fiber | _Through, _Fiber]] = []
         while len(levels[-1]) > 1:
-            levels.append([_Fiber(kind.take, not kind.ends(len(levels))) for _ in levels[-1][::2]])
-        self._output = levels[-1][0]
+            places, made = kind.places(len(levels)), list[_Fiber | _Through]()
+            for x, y in zip(levels[-1][::2], levels[-1][1::2]):
+                if places:
+                    made.append(o := _Fiber(kind.take, places == 1))
+                    self._nodes.append((x, y, o))
+                else:
+                    made.append(_Through(x, y, kind.bits))
+            levels.append(made)
+        output, = levels[-1]
+        assert isinstance(output, _Fiber), "what leaves a tree was held"
+        self._output = output
         self._fibers = [fiber for level in levels for fiber in level]
-        self._nodes = [(x, y, o) for below, above in pairwise(levels) for x, y, o in zip(below[::2], below[1::2], above)]
 
     def run(self) -> tuple[list[Element], int]:
         """The elements that leave, and the step after which the last one has."""
@@ -95,44 +137,40 @@ class _Lane:
             gone = [(stream, queue) for stream, queue in zip(streams, self._output.queues) if queue]
             moves = []
             for x, y, o in reversed(self._nodes):
-                found = self._merged(x, y, o) if x.heads and y.heads else (0, 0, [])
+                found = _merged(x.heads, y.heads, o.room, self._kind.bits)
+                assert found[0] + found[1] <= self._kind.take + 1, "no more leaves than the matrix has places for"
                 moves.append(((x, y, o), found))
-                for fiber, taken in zip((x, y), found[:2]):
-                    if fiber.is_register:
-                        fiber.room = int(not fiber.heads or taken > 0)
-            fed = [(source, queue) for source, queue, fiber in self._sources
-                   if source and (fiber.room if fiber.is_register else len(queue) < DEPTH)]
+                x.takes(found[0])
+                y.takes(found[1])
+            fed = [(source, queue) for source, queue in self._sources if source and len(queue) < DEPTH]
             for stream, queue in gone:
                 stream.append(queue.popleft())
                 self._left -= 1
                 last = step + 1
             for (x, y, o), (x_count, y_count, given) in moves:
-                x.drop(x_count)
-                y.drop(y_count)
+                self._left -= x_count + y_count - len(given) + x.drop(x_count) + y.drop(y_count)
                 o.put(given)
-                self._left -= x_count + y_count - len(given)
             for source, queue in fed:
                 queue.append(source.popleft())
             step += 1
         return [stream[at] for at in range(len(streams[0])) for stream in streams if at < len(stream)], last
 
-    def _merged(self, x: _Fiber, y: _Fiber, o: _Fiber) -> tuple[int, int, list[Element]]:
-        """How many elements a node takes of its fibers, and what it gives."""
-        xs, ys, take = x.heads, y.heads, self._kind.take
-        half, wraps = 1 << self._kind.bits - 1, 1 << self._kind.bits
-        given: list[Element] = []
-        i = j = nth = 0
-        # An element of y that was added to one of x has a place in the merged fiber behind it, but takes no room.
-        while nth < o.room and i < len(xs) and j < len(ys):
-            (key, value), (other, more) = xs[i], ys[j]
-            if key == other:
-                given.append((key, (value + more + half) % wraps - half))
-                i, j, nth = i + 1, j + 1, nth + 2
-            elif key < other:
-                given.append(xs[i])
-                i, nth = i + 1, nth + 1
-            else:
-                given.append(ys[j])
-                j, nth = j + 1, nth + 1
-        assert nth <= take + 1, "no more leaves than the matrix has places for"
-        return i, j, given
+
+def _merged(xs: Sequence[Element], ys: Sequence[Element], room: int, bits: int) -> tuple[int, int, list[Element]]:
+    """How many of the heads of two fibers a node takes, and what it gives."""
+    half, wraps = 1 << bits - 1, 1 << bits
+    given: list[Element] = []
+    i = j = nth = 0
+    # An element of y that was added to one of x has a place in the merged fiber behind it, but takes no room.
+    while nth < room and i < len(xs) and j < len(ys):
+        (key, value), (other, more) = xs[i], ys[j]
+        if key == other:
+            given.append((key, (value + more + half) % wraps - half))
+            i, j, nth = i + 1, j + 1, nth + 2
+        elif key < other:
+            given.append(xs[i])
+            i, nth = i + 1, nth + 1
+        else:
+            given.append(ys[j])
+            j, nth = j + 1, nth + 1
+    return i, j, given

@@ -56,7 +56,7 @@ def units() -> Side:
     return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()}
                 | {"node": Kept(MergeNode(Merger("merger", 2, 1, 2, bits=1))),
                    "matrix": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=1))),
-                   "stages": Kept(MergeTree(Merger("merger", 4, 1, 2, bits=1)))})
+                   "stages": Kept(MergeTree(Merger("merger", 8, 1, 2, bits=1)))})
 
 
 def test_pes_and_mergers_keep_the_contract(tmp_path: Path) -> None:

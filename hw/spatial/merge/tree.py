@@ -1,4 +1,4 @@
-"""A lane of a merger: a tree of nodes, each of which merges two fibers, with FIFOs between them."""
+"""A lane of a merger: a tree of nodes, each of which merges two fibers, with FIFOs or registers between them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from amaranth.lib.wiring import Component, In, Out
 from ...arch.merger import Merger
 from ...emit import macro
 from ...stream.fifo import Fifo2
+from ...stream.stage import Stage
 from .matrix import MergeMatrix
 from .node import MergeNode, element
-from .stage import Stage
 
 
 class MergeTree(Component):
@@ -31,8 +31,9 @@ class MergeTree(Component):
     i_0_0, ... : In(stream)    For each way and each of `take`, of an `element`.
     o_0, ... : Out(stream)     For each of `take`, the same.
 
-    Timing: `take` elements a cycle, after a cycle for each level and one more. `valid` and `ready` come from registers; where
-    `take` is 1, `ready` at the inputs from those of three levels, by two gates for each.
+    Timing: `take` elements a cycle, `Merger.latency` cycles later. `valid` of outputs comes from registers. Where `take` is 1,
+    nothing is held in front of the first nodes: `ready` of an input follows `valid` and the keys of all of a tree within the
+    cycle; else `ready` comes from registers, too.
     Source: SpArch III-B, the merge tree. Departure: SpArch's nodes of a level share one comparator array; each has its own.
     """
 
@@ -70,8 +71,10 @@ class MergeTree(Component):
         return [self._after(m, f"node_{name}_{nth}", output, level + 1) for nth, output in enumerate(outputs)]
 
     def _after(self, m: Module, name: str, words: Any, level: int = 0) -> Any:
-        """A stream behind a FIFO, or a register, which is as fast."""
-        kind = Fifo2 if self.kind.ends(level) else Stage
-        m.submodules[f"fifo_{name}"] = fifo = macro(kind(self.kind.element_bits))
+        """A stream behind a FIFO, or behind a register, which is as fast, or as it is."""
+        places = self.kind.places(level)
+        if not places:
+            return words
+        m.submodules[f"fifo_{name}"] = fifo = macro((Fifo2 if places > 1 else Stage)(self.kind.element_bits))
         m.d.comb += [fifo.i.payload.eq(words.payload), fifo.i.valid.eq(words.valid), words.ready.eq(fifo.i.ready)]
         return fifo.o

@@ -14,7 +14,8 @@ ROWS, FLAT = Merger("merger", 4, 7, 5, 2, 1, 8), Merger("merger", 2, 3, 11, 1, 4
 BOTH, ONE = Merger("merger", 4, 13, 5, 2, 2, 8), Merger("merger", 2, 1, 1, 1, 2, 1)
 # Verilog is made of the first two in every run of the tests.
 KINDS = [ROWS, FLAT, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (
-    BOTH, ONE, Merger("merger", 8, 64, 64, 32, 1), Merger("merger", 4, 64, 64, 1, 16), Merger("merger", 2, 1, 97, 1, 8, 32)))]
+    BOTH, ONE, Merger("merger", 64, 3, 5, 1, 1, 8), Merger("merger", 8, 64, 64, 32, 1), Merger("merger", 4, 64, 64, 1, 16),
+    Merger("merger", 2, 1, 97, 1, 8, 32)))]
 
 
 def operations(kind: Merger, count: int, seed: int) -> "list[list[Fiber]]":
@@ -69,11 +70,18 @@ def test_200_seeds_of_stalls_change_no_element(kind: Merger) -> None:
 
 
 @pytest.mark.parametrize("kind", [ROWS, Merger("merger", 32, 9, 11, 2, 1, 8)])
-def test_a_lane_takes_a_cycle_for_each_element_and_end_after_the_levels(kind: Merger) -> None:
+def test_a_lane_takes_a_cycle_for_each_element_and_end_after_what_is_held(kind: Merger) -> None:
     given = operations(kind, 20, 3)
     found = [merged(fibers, 8)[0] // kind.columns for fibers in given]
     busiest = max(20 + sum(int(np.sum(rows % 2 == lane)) for rows in found) for lane in range(2))
-    assert run_merger_tokens(kind, dealt(kind, given)).cycles == busiest + kind.levels + 1
+    assert run_merger_tokens(kind, dealt(kind, given)).cycles == busiest + kind.latency
+
+
+@pytest.mark.parametrize("ways,held", [(2, (0, 2)), (4, (0, 0, 2)), (8, (0, 1, 0, 2)), (64, (0, 0, 1, 0, 1, 0, 2))])
+def test_a_lane_holds_elements_behind_every_second_level(ways: int, held: "tuple[int, ...]") -> None:
+    kind, flat = Merger("merger", ways, 8, 8), Merger("merger", ways, 8, 8, take=2)
+    assert tuple(kind.places(level) for level in range(kind.levels + 1)) == held
+    assert kind.latency == len(held) // 2 and {flat.places(level) for level in range(flat.levels + 1)} == {2}
 
 
 @pytest.mark.parametrize("apart", [1, 2])

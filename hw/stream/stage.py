@@ -1,4 +1,4 @@
-"""One entry of a stream between two nodes, which is filled again in the cycle in which it is taken."""
+"""One entry of a stream, which is filled again in the cycle in which it is taken."""
 
 from __future__ import annotations
 
