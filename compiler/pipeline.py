@@ -104,8 +104,9 @@ class Compiled:
 
     @property
     def tiles(self) -> dict[str, int]:
-        """Tiles in use by kind, those that only hold tokens left out."""
-        return {kind: sum(b.kind == kind and not b.slack for b in self.graph.blocks.values()) for kind in ("pe", "mem", "io")}
+        """Tiles in use by kind, those that only hold tokens left out. A load and a store may be in one IO tile."""
+        used = {self.placement.tiles[name]: block.kind for name, block in self.graph.blocks.items() if not block.slack}
+        return {kind: [*used.values()].count(kind) for kind in ("pe", "mem", "io")}
 
 
 def finish(graph: MappedGraph, arch: Arch, mode: str, title: str, fit: Callable[[Route], Fitted], *, seed: int = 0,

@@ -314,6 +314,5 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
 def _needs(compiled: CompiledEinsum) -> dict[str, object]:
     graph = compiled.graph
     waits = {"may_wait": "; ".join(compiled.waits)} if compiled.waits else {}
-    return {**waits, "tiles": {kind: graph.count(kind) for kind in ("pe", "mem", "io")},
-            "slack_tiles": compiled.slack, "nets": len(graph.nets),
+    return {**waits, "tiles": compiled.tiles, "slack_tiles": compiled.slack, "nets": len(graph.nets),
             "longest_route_hops": max((hop for hops in compiled.routing.hops.values() for hop in hops), default=0)}

@@ -246,6 +246,17 @@ def test_explanations_name_what_was_asked_for(tmp_path):
     assert "intersect_i" in explained.explain_bitstream(tmp_path / "app.bits").text
 
 
+@pytest.mark.parametrize("text", ["x(i) = b(i) * c(i)", "x(i) = b(i) + c(i)"])
+def test_tiles_that_are_used_are_counted_as_in_the_picture(text, tmp_path):
+    """Of these programs a load and a store are in one IO tile."""
+    report = sardonyx.einsum(text, b=np.arange(4), c=np.arange(4), engine="tokens", tile=4, without="narrowing",
+                             dump=tmp_path).report
+    used, picture = report["tiles_used"], (tmp_path / "array.svg").read_text()
+    assert f"IO {used['io']} of 8<" in picture and f"MEM {used['mem']} of 16<" in picture
+    assert f"PE {used['pe'] + report['slack_tiles']} of 48<" in picture
+    assert used == api.explain_program(text).report["tiles"]
+
+
 def test_an_explanation_lists_every_output_of_every_module():
     found = explained.explain_outputs(LEAST)
     around = {"column_2", "glb_tile", "shell", "controller", "axi_lite", "axi_data"}

@@ -151,7 +151,7 @@ def test_operands_of_programs_are_checked():
 
 def test_a_program_of_several_statements_is_explained_as_it_is_fused():
     told = api.explain_program(TWICE, schedule="fuse(y)", A=A, x=X)
-    assert told.report["fused"] == {"y": "MEM tiles"} and told.report["tiles"]["mem"] == 12 and told.report["tiles"]["io"] == 7
+    assert told.report["fused"] == {"y": "MEM tiles"} and told.report["tiles"]["mem"] == 12 and told.report["tiles"]["io"] == 5
     with pytest.raises(UserError, match="it runs as 2 programs, one after the other"):
         api.explain_program(TWICE)
     with pytest.raises(UserError, match=r"^split\(i,3\): a split cuts operands, and there are none\n  try: give the operands"):
