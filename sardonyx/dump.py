@@ -105,15 +105,18 @@ class Dump:
         return {name: digest for digest, name in pairs}
 
 
-def beside(value: object, name: str) -> tuple[Dump, str]:
-    """The folder of one file to write, made, and the name of the file in it; value, name: of the argument that says it.
-    UserError, before a run, if it is not ours."""
+def beside(value: object, name: str, *endings: str) -> tuple[Dump, str]:
+    """The folder of one file to write, made, and the name of the file in it; value, name: of the argument that says it;
+    endings: of names of such files. UserError, before a run, if it is not ours."""
     path = _path(value, name, "file")
     if not path.name:
         raise UserError(f"{path} is a folder", name, "name a file in it")
     # The list of files has a line for each.
     if path.name == LIST or not path.name.isprintable():
         raise UserError(f"no file of ours is called {arguments.said(path.name)}", name, "choose another name")
+    if path.suffix not in endings:
+        raise UserError(f"{arguments.said(path.name)} does not end in {' or '.join(endings)}, as such a file does", name,
+                        f"name it {arguments.said(path.with_suffix(endings[0]).name)}")
     folder = Dump.made(path.parent, name)
     folder.check([path.name])
     return folder, path.name

@@ -26,9 +26,9 @@ MOST_BITSTREAM = 1 << 28
 
 def explain_arch(arch: str | None = None) -> Outcome:
     """The sizes, tiles and primitives of a machine; all presets when none is named."""
-    machines = [arguments.machine(arch)] if arch else list(presets.PRESETS.values())
+    machines = list(presets.PRESETS.values()) if arch is None else [arguments.machine(arch)]
     reports = {machine.name: _machine(machine) for machine in machines}
-    if arch:
+    if arch is not None:
         return Outcome(next(iter(reports.values())))
     lines = [f"{name:6} {report['array']}, {plain(report['tiles'])}" for name, report in reports.items()]
     return Outcome(reports, "\n".join(lines))

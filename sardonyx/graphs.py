@@ -95,7 +95,7 @@ def write_graph(sam: SamGraph, path: Path) -> Path:
     if any(isinstance(op, KeptScanner) for op in sam.nodes.values()):
         raise UserError(f"sums around dense levels of {result} stay in MEM tiles, for which the public tools have no node",
                         str(path), f"give {result} compressed levels, or an order in which its loops are outside of the sums")
-    folder, name = beside(path, "out")
+    folder, name = beside(path, "graph", ".gv", ".dot")
     folder.write({name: to_dot(sam)})
     return folder.folder / name
 

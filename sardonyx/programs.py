@@ -41,6 +41,8 @@ def names() -> dict[str, str]:
 
 def shipped(name: str) -> object:
     """A program that we ship, or the file that is meant: what is named, where no such program is."""
+    if not name:        # as a path it would be the folder here
+        raise UserError("there is no program ''", fix="sardonyx run image --list names those that we ship")
     if name not in names():
         return Path(name)
     if Path(name).exists():

@@ -41,7 +41,7 @@ def search(functionality: Recurrences, bounds: Mapping[str, int], picture: str |
                         "use [sp.skip(j, where=B(k, j) == 0)]")
     if not isinstance(density, int | float) or not 0 < density <= 1:
         raise UserError(f"it is {arguments.said(density)}", "density", "give a number above 0, up to 1")
-    file = None if picture is None else beside(picture, "picture")      # Before the search, which takes longer.
+    file = None if picture is None else beside(picture, "picture", ".svg")      # Before the search, which takes longer.
     found = try_transforms(unroll(functionality, bounds),
                            lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"), sparsity, density)
     if file is not None:

@@ -171,7 +171,7 @@ class Design(Concerns):
                             [f"{cut.use.variable} has {report.removed(cut, self.transform)}" for cut in self.pruned.cuts],
                             waits=not self.pruned.is_static)
         if path is not None:
-            folder, name = beside(path, "path")
+            folder, name = beside(path, "path", ".svg")
             folder.write({name: drawn})
         return drawn
 

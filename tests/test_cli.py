@@ -216,6 +216,26 @@ def test_an_operand_without_a_name_is_refused(words: str, files: Path, capsys: p
                                        "  try: give it by the name of its tensor, as --B FILE\n")
 
 
+@pytest.mark.parametrize("words,said", [
+    (("run", "einsum", "x(i) = b(i)", "--b", "v.npy", "--dump", ""), "argument --dump: '' is no path"),
+    (("run", "einsum", "x(i) = b(i)", "--b", "v.npy", "--out", ""), "argument --out: '' is no path"),
+    (("run", "kernel", "spmv", "--state="), "argument --state: '' is no path"),
+    (("run", "image", "gaussian", "--input", "photo="), "argument --input: '' is no path"),
+    (("run", "image", ""), "there is no program ''"),
+    (("run", "graph", ""), "argument FILE: '' is no path"),
+    (("explain", "program", "x(i) = b(i)", "--graph", ""), "argument --graph: '' is no path"),
+    (("explain", "arch", ""), "there is no preset ''"),
+    (("verilog", "--out", ""), "argument --out: '' is no path"),
+    (("verilog", "--arch", "", "--out", "v"), "there is no preset ''"),
+])
+def test_a_place_that_is_an_empty_word_is_not_the_folder_here(words: "tuple[str, ...]", said: str, files: Path,
+                                                              capsys: pytest.CaptureFixture[str]) -> None:
+    """As of a variable of a shell that is not set."""
+    before = sorted(files.rglob("*"))
+    assert main(words) == 2
+    assert said in capsys.readouterr().err and sorted(files.rglob("*")) == before
+
+
 @pytest.mark.parametrize("name", ["x.txt", "x", "x.mtx.gz"])
 def test_the_kind_of_the_result_is_checked_before_the_run(name: str, files: Path, called: "dict[str, Any]",
                                                           capsys: pytest.CaptureFixture[str]) -> None:

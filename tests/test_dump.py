@@ -121,7 +121,7 @@ FOLDERS = {
 }
 FILES = {"path of a picture": ARRAY.picture,
          "picture of a search": lambda path: spatial.search(ARRAY.functionality, ARRAY.bounds, picture=path),
-         "out of a graph": lambda path: sardonyx.api.explain_program("x(i) = b(i)", graph=path)}
+         "graph of a program": lambda path: sardonyx.api.explain_program("x(i) = b(i)", graph=path)}
 
 
 def refusal(write, where):
@@ -130,11 +130,11 @@ def refusal(write, where):
     return str(error.value)
 
 
-def tells_where_no_folder_can_be(write, argument, tmp_path, missing):
+def tells_where_no_folder_can_be(write, argument, tmp_path, missing, ending=""):
     (tmp_path / "file").write_text("mine")
     assert refusal(write, missing) == (f"{argument}: /proc/x cannot be made: No such file or directory\n"
                                        "  try: name a folder that can be written")
-    assert refusal(write, tmp_path / "file" / "x") == (f"{argument}: {tmp_path / 'file'} is a file\n"
+    assert refusal(write, tmp_path / "file" / f"x{ending}") == (f"{argument}: {tmp_path / 'file'} is a file\n"
                                                        "  try: name a folder, which need not be there")
 
 
@@ -150,8 +150,18 @@ def test_every_writer_of_a_folder_tells_where_none_can_be(name, tmp_path):
 @pytest.mark.parametrize("name", FILES)
 def test_every_writer_of_a_file_tells_where_none_can_be(name, tmp_path):
     write, argument = FILES[name], name.split()[0]
-    tells_where_no_folder_can_be(write, argument, tmp_path, "/proc/x/y.svg")
+    ending = ".gv" if argument == "graph" else ".svg"
+    tells_where_no_folder_can_be(write, argument, tmp_path, f"/proc/x/y{ending}", ending)
     assert refusal(write, "/") == f"{argument}: / is a folder\n  try: name a file in it"
+
+
+@pytest.mark.parametrize("file", ["array", "array.png", "array.SVG", ".svg"])
+def test_a_file_is_called_what_is_in_it(file, tmp_path):
+    assert refusal(ARRAY.picture, tmp_path / file) == (f"path: '{file}' does not end in .svg, as such a file does\n"
+                                                       f"  try: name it '{file.partition('.')[0] or '.svg'}.svg'")
+    assert not [*tmp_path.iterdir()]
+    said = refusal(FILES["graph of a program"], "spmv.dot.txt")
+    assert said.startswith("graph: 'spmv.dot.txt' does not end in .gv or .dot, as such a file does")
 
 
 @pytest.mark.parametrize("file,said", [(LIST, f"'{LIST}'"), ("a\nb.svg", r"'a\nb.svg'"), ("\udcff.svg", r"'\udcff.svg'")])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from .console import Console
-from .parser import Parser, add_common, whole
+from .parser import Parser, add_common, path, whole
 from .program_options import Place
 from .run import add_programs
 
@@ -41,7 +40,7 @@ def _add_build(actions: Any) -> None:
                   "sardonyx board build arty-a7-100 --out build/arty --until project",
                   "sardonyx board build ulx3s-85f --arch my_machine.json --out build/mine --seed 3"])
     parser.add_argument("board", metavar="BOARD", help="ulx3s-85f or arty-a7-100")
-    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder to write, made if missing")
+    parser.add_argument("--out", metavar="DIR", type=path, required=True, help="folder to write, made if missing")
     parser.add_argument("--arch", metavar="NAME|FILE", default="fpga", help="a preset or a description file (default: fpga)")
     parser.add_argument("--until", metavar="STEP", choices=UNTIL, default=UNTIL[-1],
                         help=f"where to stop: {', '.join(UNTIL)} (default: {UNTIL[-1]})")

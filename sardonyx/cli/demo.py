@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .console import Console, table
-from .parser import Parser, add_common
+from .parser import Parser, add_common, path
 
 
 def add_demo(programs: Any) -> None:
@@ -18,9 +18,9 @@ def add_demo(programs: Any) -> None:
               "Verilog of preset `small`; multiply matrices on a spatial array; and check every word. With --matrix,\n"
               "the sparse product alone.",
         examples=["sardonyx run demo", "sardonyx run demo --matrix a.mtx --out out/mine"])
-    parser.add_argument("--matrix", metavar="FILE", type=Path,
+    parser.add_argument("--matrix", metavar="FILE", type=path,
                         help="a Matrix Market file; one not square is multiplied with its transpose")
-    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out/demo"),
+    parser.add_argument("--out", metavar="DIR", type=path, default=Path("out/demo"),
                         help="folder for the Verilog and the picture (default: out/demo)")
     add_common(parser)
     parser.set_defaults(body=run_demo)
@@ -33,7 +33,7 @@ def add_demo_soc(programs: Any) -> None:
               "to a blur of a photograph and run that, with all operands in memory outside; check every word and draw\n"
               "when what was at work. Needs a C compiler for the processor: pip install 'sardonyx[soc]'.",
         examples=["sardonyx run demo-soc", "sardonyx run demo-soc --out out/mine"])
-    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("out/demo-soc"),
+    parser.add_argument("--out", metavar="DIR", type=path, default=Path("out/demo-soc"),
                         help="folder for the timeline, the firmware's commands and the Verilog (default: out/demo-soc)")
     add_common(parser)
     parser.set_defaults(body=run_demo_soc)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from .console import Console
-from .parser import Parser, add_common
+from .parser import Parser, add_common, path
 from .program_options import add_program_options, program_arguments
 
 
@@ -29,7 +28,7 @@ def add(commands: Any) -> None:
                   "sardonyx explain program 'x(i) = B(i,j) * c(j)' --graph out/spmv.gv"])
     program.add_argument("expression", metavar="EXPR", help="such as 'X(i,j) = B(i,k) * C(k,j)'")
     add_program_options(program, "small")
-    program.add_argument("--graph", metavar="FILE", type=Path,
+    program.add_argument("--graph", metavar="FILE", type=path,
                          help="also write the graph as Graphviz, which `sardonyx run graph` and the public tools read")
 
     arch: Parser = topics.add_parser(
@@ -42,7 +41,7 @@ def add(commands: Any) -> None:
         "bitstream", prog="sardonyx explain bitstream", help="what a bitstream configures",
         about="Decode a bitstream and show the configuration of each tile.",
         examples=["sardonyx explain bitstream app.bits --arch small"])
-    bitstream.add_argument("bitstream", metavar="FILE", type=Path, help="such as app.bits")
+    bitstream.add_argument("bitstream", metavar="FILE", type=path, help="such as app.bits")
     bitstream.add_argument("--arch", metavar="NAME|FILE", default="small",
                            help="the machine it was made for (default: small)")
 

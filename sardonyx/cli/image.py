@@ -9,7 +9,7 @@ from typing import Any
 
 from ..hw.arch.errors import UserError, shown
 from .console import Console
-from .parser import Parser, add_common, whole
+from .parser import Parser, add_common, path, whole
 from .program_options import Place, add_arch, add_avoid, add_counters, add_engine, add_power
 from .results import with_tables
 
@@ -30,7 +30,7 @@ def add_image(programs: Any, place: Place) -> Parser:
     parser.add_argument("--list", action="store_true", help="list the programs that we ship and what each computes")
     parser.add_argument("--input", metavar="[NAME=]FILE", type=_named_file, action="append", default=[],
                         help="the picture for an ImageParam; its name may be left out if there is only one")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write the result as a picture, or as .npy")
+    parser.add_argument("--output", metavar="FILE", type=path, help="write the result as a picture, or as .npy")
     parser.add_argument("--tile", metavar="WxH", type=_size,
                         help="size of a tile (default: as the program is scheduled, else that of the fewest cycles)")
     parser.add_argument("--shape", metavar="WxH", type=_size,
@@ -43,7 +43,7 @@ def add_image(programs: Any, place: Place) -> Parser:
     add_avoid(parser)
     add_engine(parser, place)
     parser.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of placement (default: 0)")
-    parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
+    parser.add_argument("--dump", metavar="DIR", type=path, help="write every stage of the compiler")
     add_power(parser, place)
     add_counters(parser)
     add_common(parser)
@@ -54,7 +54,7 @@ def add_image(programs: Any, place: Place) -> Parser:
 def _named_file(text: str) -> tuple[str, Path]:
     """``photo=photo.png``, or a file alone."""
     name, equals, file = text.partition("=")
-    return (name, Path(file)) if equals else ("", Path(text))
+    return (name, path(file)) if equals else ("", path(text))
 
 
 def _named_value(text: str) -> tuple[str, int]:

@@ -210,6 +210,13 @@ def tensor_format(text: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
+def path(text: str) -> Path:
+    """The place of a file or folder. Of nothing, as of a variable of a shell that is not set, Path makes the folder here."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' is no path")
+    return Path(text)
+
+
 def whole(low: int) -> Callable[[str], int]:
     """The type of an integer option of at least `low`."""
     def convert(text: str) -> int:

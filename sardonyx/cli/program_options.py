@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError
 from ..options import DISPATCH, ENGINES, FEATURES, LOCATE, MOST, POWER, VALUES
 from .console import Console
-from .parser import tensor_format, whole
+from .parser import path, tensor_format, whole
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,8 @@ def add_run_options(parser: argparse.ArgumentParser, place: Place, out: str = "F
     parser.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
                         help=f"{listed(VALUES)} (default: exact)")
     add_power(parser, place)
-    parser.add_argument("--out", metavar=out, type=Path, help=what)
-    parser.add_argument("--dump", metavar="DIR", type=Path, help="write every stage of the compiler")
+    parser.add_argument("--out", metavar=out, type=path, help=what)
+    parser.add_argument("--dump", metavar="DIR", type=path, help="write every stage of the compiler")
 
 
 def add_copies(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +110,7 @@ def add_spread(parser: argparse.ArgumentParser, place: Place) -> None:
     parser.add_argument("--jobs", metavar="N", type=whole(1),
                         help="processes that run parts beside each other, with the same words and cycles (default: 1)")
     add_cluster(parser)
-    parser.add_argument("--state", metavar="FILE", type=Path, help="keep parts that are done: a run that was stopped goes on")
+    parser.add_argument("--state", metavar="FILE", type=path, help="keep parts that are done: a run that was stopped goes on")
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError
 from .console import Console
 from .demo import add_demo, add_demo_soc
 from .image import add_image
-from .parser import Parser, add_common, fraction, whole
+from .parser import Parser, add_common, fraction, path, whole
 from .program_options import (
     Place,
     add_arch,
@@ -110,8 +109,8 @@ def _add_graph(programs: Any, place: Place) -> Parser:
             "sardonyx run graph matmul.gv --operands data --engine tokens --out out/product",
             "sardonyx run graph spmv.gv --B a.mtx --c v.npy --arch onyx --dump out/stages",
         ])
-    parser.add_argument("graph", metavar="FILE", type=Path, help="the graph, such as matmul.gv")
-    parser.add_argument("--operands", metavar="DIR", dest="folder", type=Path, help="folder of the operands")
+    parser.add_argument("graph", metavar="FILE", type=path, help="the graph, such as matmul.gv")
+    parser.add_argument("--operands", metavar="DIR", dest="folder", type=path, help="folder of the operands")
     parser.add_argument("--statement", metavar="EXPR", help="what the graph computes: the result is compared with NumPy")
     add_arch(parser, place.arch)
     add_avoid(parser)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..hw.arch.errors import UserError, shown
 from .console import Console
-from .parser import Parser, add_common, fraction, tensor_format, whole
+from .parser import Parser, add_common, fraction, path, tensor_format, whole
 
 # Of an index, in a search, if nothing is said.
 EXTENT = 4
@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
                              "array may skip")
     search.add_argument("--density", metavar="F", type=fraction, default=0.1,
                         help="how much of the operands is not 0, for --sparse (default: 0.1)")
-    search.add_argument("--picture", metavar="FILE", type=Path, help="plot area and time of all transforms as SVG")
+    search.add_argument("--picture", metavar="FILE", type=path, help="plot area and time of all transforms as SVG")
     soc: Parser = topics.add_parser(
         "soc", prog="sardonyx spatial soc", help="an array with commands, a DMA and a RISC-V core",
         about="Put commands, a DMA and a RISC-V core around an array whose operands all have buffers: write its\n"
@@ -76,7 +76,7 @@ def add(commands: Any) -> None:
     soc.add_argument("--counters", action="store_true",
                      help="registers say in how many cycles streams wait, and for what; the report of a run has them")
     soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
-    soc.add_argument("--out", metavar="DIR", type=Path, help="write Verilog, header and description, made if missing")
+    soc.add_argument("--out", metavar="DIR", type=path, help="write Verilog, header and description, made if missing")
     soc.add_argument("--product", metavar="RxCxT", type=_shape,
                      help="multiply random matrices: rows, columns, terms of a sum; the core's commands are compiled C")
     soc.add_argument("--operations", metavar="N", type=whole(1),
@@ -89,14 +89,14 @@ def add(commands: Any) -> None:
         one.add_argument("--bound", metavar="INDEX=N", type=_bound, action="append", default=[],
                          help="another extent of an index; of a merger, its ways, rows, columns, lanes or take; "
                               "of outerspace, its lanes, ports, rows or pairs")
-    verilog.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder to write, made if missing")
+    verilog.add_argument("--out", metavar="DIR", type=path, required=True, help="folder to write, made if missing")
     run.add_argument("--engine", metavar="ENGINE", default="rtl",
                      help="golden: NumPy; tokens: the description, step by step; rtl: generated Verilog (default: rtl)")
     run.add_argument("--operations", metavar="N", type=whole(1), default=1,
                      help="operations back to back on random operands (default: 1)")
     run.add_argument("--stalls", metavar="SEED", type=whole(1), help="random stalls at all ports, engine rtl")
     run.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of random operands (default: 0)")
-    explain.add_argument("--picture", metavar="FILE", type=Path, help="draw the array as SVG")
+    explain.add_argument("--picture", metavar="FILE", type=path, help="draw the array as SVG")
     for one, body in ((listed, show), (verilog, emit), (run, operate), (explain, tell), (search, seek), (soc, surround)):
         add_common(one)
         one.set_defaults(body=body)

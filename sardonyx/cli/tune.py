@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError
 from ..options import DISPATCH, LOCATE, VALUES
 from .console import Console
-from .parser import Parser, add_common, tensor_format, whole
+from .parser import Parser, add_common, path, tensor_format, whole
 from .program_options import add_cluster, copies, listed
 
 ENGINES = ("estimate", "rtl", "rtl-full")
@@ -31,7 +30,7 @@ def add(commands: Any) -> None:
                         help="at most so many programs are estimated, and so many points looked at on the engine (default: 40)")
     parser.add_argument("--jobs", metavar="N", type=whole(1), help="processes (default: one for each core)")
     add_cluster(parser)
-    parser.add_argument("--state", metavar="FILE", type=Path, help="keep results in a file: a run that was stopped goes on")
+    parser.add_argument("--state", metavar="FILE", type=path, help="keep results in a file: a run that was stopped goes on")
     parser.add_argument("--order", metavar="INDICES", help="this loop order and no other one")
     parser.add_argument("--format", metavar="NAME=FORMAT", type=tensor_format, action="append", default=[],
                         help="these levels of a tensor and no others")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from .console import Console
-from .parser import Parser, add_common
+from .parser import Parser, add_common, path
 
 
 def add(commands: Any) -> None:
@@ -29,7 +28,7 @@ def add(commands: Any) -> None:
     machine.add_argument("--arch", metavar="FILE", help="a description (arch.json) of your own")
     parser.add_argument("--soc", action="store_true",
                         help="with a RISC-V processor, its memory, a system DMA and a serial line in front of the buses")
-    parser.add_argument("--out", metavar="DIR", type=Path, required=True,
+    parser.add_argument("--out", metavar="DIR", type=path, required=True,
                         help="folder to write, made if missing")
     add_common(parser)
     parser.set_defaults(body=body)
@@ -39,7 +38,7 @@ def body(options: argparse.Namespace, console: Console) -> int:
     """Emit, show what was written."""
     from .. import emission  # here, so that help and doctor work where a package is broken
 
-    arch = options.arch or options.preset
+    arch = options.preset if options.arch is None else options.arch
     console.show(emission.emit_arch(arch, options.out, soc=options.soc, progress=console.progress))
     console.end(f"sardonyx run demo, or read {options.out}")
     return 0
