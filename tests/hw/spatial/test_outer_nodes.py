@@ -1,39 +1,22 @@
 """Nodes of partial products that several runs fill up: the same products, with fewer heads of nodes."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from outer_arrays import array
 
 from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.outer_product import ASTRAY, MEMORY, MULTIPLY, NONE, OuterProduct
-from sardonyx.hw.spatial.outer.product import OuterProductArray
 from sardonyx.runtime.data.outer_product import laid, rows
-from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
 # Two lanes that share a port; half of a lane's memory is 16, and a row of the result has up to 15.
 KIND = OuterProduct("outer_nodes", lanes=2, ports=1, rows=16, pairs=32, node=4)
-BYTES, LIMIT = 1 << 17, 1_000_000
-
-
-@cache
-def small(latency: int) -> SimulatedAccelerator:
-    """One process for each latency; the model is the same."""
-    return SimulatedAccelerator(OuterProductArray(KIND), BYTES, latency)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def closed() -> "Iterator[None]":
-    yield
-    for latency in (1, 20, 77):
-        small(latency).__exit__(None, None, None)
-    small.cache_clear()
+LIMIT = 1_000_000
 
 
 def drawn(shape: "tuple[int, int, int]", density: float, seed: int) -> "tuple[np.ndarray, np.ndarray]":
@@ -51,7 +34,7 @@ def test_any_product_is_that_of_numpy_and_memory_for_nodes_is_as_much_as_is_take
     a, b = drawn(shape, density, seed)
     there = np.count_nonzero((a != 0).astype(int) @ (b != 0).astype(int))
     place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), there)
-    simulated = small(latency)
+    simulated = array(KIND, latency)
     simulated.write(0, place.content)
     assert simulated.run([], LIMIT).status == NONE
     found = rows(simulated.read(0, len(place.content)), place, (shape[0], shape[2]))
@@ -63,9 +46,9 @@ def test_all_nodes_of_a_list_but_the_first_are_full() -> None:
     """Of a row of ones with as many partial products as terms: nodes lie in memory one behind the other, before the result."""
     a, b = np.ones((1, 10), int), np.ones((10, 3), int)
     place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), 3)
-    small(20).write(0, place.content)
-    assert small(20).run([], LIMIT).status == NONE
-    words = np.frombuffer(small(20).read(0, len(place.content)), np.uint32)[place.job["free"] // 4:]
+    array(KIND, 20).write(0, place.content)
+    assert array(KIND, 20).run([], LIMIT).status == NONE
+    words = np.frombuffer(array(KIND, 20).read(0, len(place.content)), np.uint32)[place.job["free"] // 4:]
     nodes = words[:8 * 10].reshape(8, 10)       # 30 pairs in nodes of 4: heads of 2 words, and 8
     assert nodes[:, 1].tolist() == [8] * 8
     assert nodes[:, 0].tolist() == [0, *(place.job["free"] + 40 * n for n in range(7))]
@@ -79,8 +62,8 @@ def test_memory_that_is_not_there_and_rows_that_there_are_not_are_told() -> None
         job = bytearray(place.content)
         at = 4 * KIND.job.index(word)
         job[at:at + 4] = value.to_bytes(4, "little")
-        small(20).write(0, bytes(job))
-        assert small(20).run([], LIMIT).status == error
+        array(KIND, 20).write(0, bytes(job))
+        assert array(KIND, 20).run([], LIMIT).status == error
 
 
 def test_nodes_are_a_matter_of_the_buffer_of_lists_in_a_machine_of_both_phases() -> None:

@@ -1,8 +1,6 @@
 """The phases of an outer product as machines of their own: one leaves lists of runs in memory, one makes rows of such lists."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from outer_arrays import BYTES, array
 from simulators import run_cocotb
 
 from sardonyx.hw.arch.errors import UserError
@@ -24,22 +23,7 @@ from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 MULTIPLIES = OuterProduct("outer_multiplies", lanes=4, ports=2, rows=16, pairs=32, phases=MULTIPLY, takes_columns=False)
 MERGES = OuterProduct("outer_merges", lanes=4, ports=2, rows=16, pairs=32, phases=MERGE)
 DEALT = replace(MERGES, name="outer_merges_dealt", takes_rows=False)
-BYTES, LIMIT = 1 << 16, 200_000
-
-
-@cache
-def small(kind: OuterProduct, latency: int) -> SimulatedAccelerator:
-    """One process for each latency; the model is the same."""
-    return SimulatedAccelerator(OuterProductArray(kind), BYTES, latency)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def closed() -> "Iterator[None]":
-    yield
-    for kind in (MULTIPLIES, MERGES):
-        for latency in (1, 20, 77):
-            small(kind, latency).__exit__(None, None, None)
-    small.cache_clear()
+LIMIT = 200_000
 
 
 def wrapped(values: np.ndarray) -> np.ndarray:
@@ -68,7 +52,7 @@ def test_the_list_of_a_row_has_a_run_for_each_of_its_partial_products(latency: i
     a, b = (random.integers(-1 << 15, 1 << 15, size) * (random.random(size) < density)
             for size in ((height, terms), (terms, width)))
     place = laid(MULTIPLIES, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), 0)
-    simulated = small(MULTIPLIES, latency)
+    simulated = array(MULTIPLIES, latency)
     simulated.write(0, place.content)
     assert simulated.run([], LIMIT).status == NONE
     found = lists(simulated.read(0, len(place.content)), place, height)
@@ -102,7 +86,7 @@ def test_lists_of_any_length_become_sorted_rows_with_equal_columns_added(latency
                                                                          seed: int) -> None:
     given = drawn(np.random.default_rng(seed), height, width, longest)
     place = laid_lists(MERGES, given, height * width)
-    simulated = small(MERGES, latency)
+    simulated = array(MERGES, latency)
     simulated.write(0, place.content)
     assert simulated.run([], LIMIT).status == NONE
     found = rows(simulated.read(0, len(place.content)), place, (height, width))
@@ -113,7 +97,7 @@ def test_what_one_phase_leaves_the_other_one_takes() -> None:
     random = np.random.default_rng(7)
     a, b = (random.integers(-99, 99, size) * (random.random(size) < 0.4) for size in ((16, 20), (20, 15)))
     place = laid(MULTIPLIES, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), 0)
-    first, second = small(MULTIPLIES, 20), small(MERGES, 20)
+    first, second = array(MULTIPLIES, 20), array(MERGES, 20)
     first.write(0, place.content)
     assert first.run([], LIMIT).status == NONE
     left = lists(first.read(0, len(place.content)), place, 16)
@@ -142,8 +126,8 @@ def refused(place: Laid, word: str, value: int) -> int:
     job = bytearray(place.content)
     at = 4 * MERGES.job.index(word)
     job[at:at + 4] = value.to_bytes(4, "little")
-    small(MERGES, 20).write(0, bytes(job))
-    return small(MERGES, 20).run([], LIMIT).status
+    array(MERGES, 20).write(0, bytes(job))
+    return array(MERGES, 20).run([], LIMIT).status
 
 
 def test_a_job_of_lists_that_cannot_be_done_ends_with_its_error() -> None:

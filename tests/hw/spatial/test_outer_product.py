@@ -1,8 +1,6 @@
 """Products by outer products: partial products go to memory as linked lists, and come back as rows that are SciPy's."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import scipy.io
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from outer_arrays import BYTES, array
 from simulators import run_cocotb
 
 from sardonyx import designs
@@ -19,25 +18,10 @@ from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.outer_product import ASTRAY, BUS, JOB, MEMORY, NONE, ROOM, OuterProduct
 from sardonyx.hw.spatial.outer.product import OuterProductArray
 from sardonyx.runtime.data.outer_product import laid, rows
-from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
 # Two lanes that share a port; a row of the result has up to 15 elements, half of a lane's memory is 16.
 KIND = OuterProduct("outer_test", lanes=2, ports=1, rows=16, pairs=32)
-BYTES, LIMIT = 1 << 17, 200_000
-
-
-@cache
-def small(latency: int) -> SimulatedAccelerator:
-    """One process for each latency; the model is the same."""
-    return SimulatedAccelerator(OuterProductArray(KIND), BYTES, latency)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def closed() -> "Iterator[None]":
-    yield
-    for latency in (1, 20, 77):
-        small(latency).__exit__(None, None, None)
-    small.cache_clear()
+LIMIT = 200_000
 
 
 def matrix(shape: "tuple[int, int]", density: float, seed: int) -> np.ndarray:
@@ -57,7 +41,7 @@ def test_any_product_is_that_of_numpy_at_any_latency(shape: "tuple[int, int, int
     height, terms, width = shape
     a, b = matrix((height, terms), densities[0], seed), matrix((terms, width), densities[1], seed + 1)
     place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), height * width)
-    simulated = small(latency)
+    simulated = array(KIND, latency)
     simulated.write(0, place.content)
     assert simulated.run([], LIMIT).status == NONE
     found = rows(simulated.read(0, len(place.content)), place, (height, width))
@@ -106,7 +90,7 @@ def test_a_job_that_cannot_be_done_ends_with_its_error(word: str, value: int, er
     place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(a), 4)
     job = bytearray(place.content)
     job[4 * JOB.index(word):4 * JOB.index(word) + 4] = value.to_bytes(4, "little")
-    simulated = small(20)
+    simulated = array(KIND, 20)
     simulated.write(0, bytes(job))
     assert simulated.run([], LIMIT).status == error
 
@@ -114,7 +98,7 @@ def test_a_job_that_cannot_be_done_ends_with_its_error(word: str, value: int, er
 def test_a_row_that_has_no_room_is_told() -> None:
     a, b = np.ones((1, 3), int), np.ones((3, 17), int)
     place = laid(KIND, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), 17)
-    simulated = small(20)
+    simulated = array(KIND, 20)
     simulated.write(0, place.content)
     assert simulated.run([], LIMIT).status == ROOM
 
