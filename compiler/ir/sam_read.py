@@ -197,17 +197,19 @@ class _Reader:
         inputs = {} if root else {"ref": self._one(node, REF)}
         if root and node.wires:
             raise UserError("it begins at the root and has an input", node.where, 'write root="false", or take the edge away')
-        at = self.build.at[inputs["ref"]] if inputs else At(tensor, 0)
-        self._check(node, at, At(tensor, level))
+        self._check(node, self.build.at[inputs["ref"]] if inputs else None, At(tensor, level))
         slot = self._slot(tensor, level)
         self.indices[self.tensors[slot], int(mode), index] = None
         made = self._add(node, Scanner(slot, level, index, dense, root), **inputs)
         self.build.at[Pin(made, "ref_o")] = At(tensor, level + 1)
         self._put(node, crd=Pin(made, "crd"), ref=Pin(made, "ref_o"))
 
-    def _check(self, node: PublicNode, given: At, wanted: At) -> None:
-        """UserError for the reference of another level than is looked up."""
-        if given != wanted:
+    def _check(self, node: PublicNode, given: At | None, wanted: At) -> None:
+        """UserError for the reference of another level than is looked up; given: None where no edge brings one."""
+        if given is None and wanted.level:
+            raise UserError(f"it looks up level {wanted.level} of {wanted.tensor}, and no edge brings it a reference",
+                            node.where, "draw an edge of type ref from the lookup above")
+        if given is not None and given != wanted:
             raise UserError(f"it looks up level {wanted.level} of {wanted.tensor}, and its reference is for level "
                             f"{given.level} of {given.tensor}", node.where, "take the reference of the lookup above")
 
@@ -260,7 +262,7 @@ class _Reader:
         self._read_only(node, tensor)
         rank = self.graph.formats[tensor].rank
         inputs = {"ref": self._one(node, REF)} if node.wires else {}
-        self._check(node, self.build.at[inputs["ref"]] if inputs else At(tensor, 0), At(tensor, rank))
+        self._check(node, self.build.at[inputs["ref"]] if inputs else None, At(tensor, rank))
         made = self._add(node, Values(self._slot(tensor, VALUES), root=not inputs), **inputs)
         self._put(node, val=Pin(made, "val"))
 

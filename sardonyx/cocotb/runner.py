@@ -5,8 +5,8 @@
 Needs:   The folder of `sardonyx verilog` or of `emit` (the file list names the files), and a module of cocotb tests that Python
          finds.
 Gives:   The simulation is built once and kept in the cache (`sardonyx.cache`); logs, results and waves are in `out`.
-Errors:  UserError if the folder holds no Verilog or the simulator is not there; AssertionError if it does not build or tests
-         fail.
+Errors:  UserError if the folder has no such Verilog, or the bench or the simulator is not there; AssertionError if it does not
+         build or tests fail.
 Cost:    Verilator's own part takes ten seconds of a processor once on a machine, then a tile some seconds, a machine of 6 x 2
          tiles a minute (docs/cocotb.md), `small` a compiler of 1.5 GB.
 """
@@ -14,10 +14,12 @@ Cost:    Verilator's own part takes ten seconds of a processor once on a machine
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -63,6 +65,12 @@ def run(verilog: Path | Sequence[Path], bench: str, *, out: Path, top: str = Sar
     """
     if simulator not in SIMULATORS:
         raise UserError(f"there is no simulator '{simulator}'", fix=f"choose one of {', '.join(SIMULATORS)}")
+    # Before the build, which may take a minute. What is in a package is not looked for: that would import the package.
+    package = bench.partition(".")[0]
+    if bench.endswith(".py") or not (package in sys.modules or importlib.util.find_spec(package)):
+        name = bench.removesuffix(".py")
+        raise UserError(f"there is no module '{bench}'", "bench",
+                        f"name one that Python finds, as '{name}' where {name}.py is beside the script")
     files, out = _files(verilog, top), Dump.made(out).folder.resolve()
     log, results = out / "log.txt", out / "results.xml"
     results.unlink(missing_ok=True)
@@ -88,7 +96,11 @@ def _files(verilog: Path | Sequence[Path], top: str) -> list[Path]:
     if not names.exists():
         raise UserError(f"there is no {names.name}, which names the files of the Verilog", str(verilog),
                         "write it with `sardonyx verilog --out FOLDER`, and give that folder")
-    return [names.with_name(line).resolve() for line in names.read_text().split()]
+    files = [names.with_name(line).resolve() for line in names.read_text().split()]
+    if not any(re.search(rb"^\s*module\s+%s\b" % re.escape(top).encode(), file.read_bytes(), re.MULTILINE) for file in files):
+        near = difflib.get_close_matches(top, [file.stem for file in files])
+        raise UserError(f"there is no module {top}", str(verilog), f"choose {', '.join(near) or 'another top'}")
+    return files
 
 
 def _built(files: Sequence[Path], top: str, simulator: str, waves: bool) -> Path:

@@ -130,6 +130,9 @@ REFUSED = [
     (ELEMMUL.text.replace('tensor="C" mode="1"', 'tensor="B" mode="1"'),
      "f.gv: node 8 (fiberlookup): it looks up level 1 of B, and its reference is for level 1 of C\n"
      "  try: take the reference of the lookup above"),
+    (without(ELEMMUL.text, "7 4 ref out-C"),
+     "f.gv: node 4 (arrayvals): it looks up level 2 of C, and no edge brings it a reference\n"
+     "  try: draw an edge of type ref from the lookup above"),
     (ELEMMUL.text.replace('type="arrayvals" tensor="C"', 'type="arrayvals"'),
      'f.gv: node 4 (arrayvals): it has no attribute tensor\n  try: write tensor="..."'),
     (without(ELEMMUL.text, "8 7 crd in-C"),

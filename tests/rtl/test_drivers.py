@@ -35,8 +35,8 @@ def test_a_bench_that_fails_is_told_with_its_log_and_waves_are_recorded(tmp_path
     with pytest.raises(AssertionError, match=r"(?s)^1 of 1 tests failed:\n.*it_fails"):
         run([tmp_path / "wires.sv"], "cocotb_failing", out=tmp_path, top="wires", waves=True)
     assert "o__payload" in (tmp_path / "dump.vcd").read_text()
-    with pytest.raises(AssertionError, match=r"(?s)^the simulation ended without results:\n.*No module named 'cocotb_nothing'"):
-        run([tmp_path / "wires.sv"], "cocotb_nothing", out=tmp_path, top="wires", waves=True)
+    with pytest.raises(AssertionError, match=r"(?s)^the simulation ended without results:\n.*No tests were discovered"):
+        run([tmp_path / "wires.sv"], "json", out=tmp_path, top="wires", waves=True)
 
 
 def test_what_no_design_decides_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -99,10 +99,22 @@ def test_a_simulation_of_another_version_of_icarus_is_another_one(icarus_of_vers
 
 
 def test_what_the_runner_cannot_build_is_told(tmp_path: Path) -> None:
+    verilog = tmp_path / "verilog"
+    verilog.mkdir()
+    (verilog / "wires.sv").write_text(WIRES)
+    (verilog / "sardonyx.f").write_text("wires.sv\n")
     for call, text in (
             (lambda: run(tmp_path, "bench", out=tmp_path, simulator="modelsim"),
              "there is no simulator 'modelsim'\n  try: choose one of verilator, icarus"),
-            (lambda: run(tmp_path, "bench", out=tmp_path),
+            (lambda: run(tmp_path, "cocotb_nothing", out=tmp_path),
+             "bench: there is no module 'cocotb_nothing'\n"
+             "  try: name one that Python finds, as 'cocotb_nothing' where cocotb_nothing.py is beside the script"),
+            (lambda: run(tmp_path, "cocotb_streams.py", out=tmp_path),
+             "bench: there is no module 'cocotb_streams.py'\n"
+             "  try: name one that Python finds, as 'cocotb_streams' where cocotb_streams.py is beside the script"),
+            (lambda: run(verilog, "cocotb_streams", out=tmp_path, top="wire"),
+             f"{verilog}: there is no module wire\n  try: choose wires"),
+            (lambda: run(tmp_path, "cocotb_streams", out=tmp_path),
              f"{tmp_path}: there is no sardonyx.f, which names the files of the Verilog\n"
              "  try: write it with `sardonyx verilog --out FOLDER`, and give that folder")):
         with pytest.raises(UserError) as error:
