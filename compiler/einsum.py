@@ -14,7 +14,7 @@ from .ir.program import ELASTIC
 from .ir.sam import SamGraph
 from .lang.einsum import Einsum
 from .pipeline import FINISH, Tell, silent
-from .sparse import unroll
+from .sparse import copies as unrolled
 from .sparse.blocks import map_graph
 from .sparse.estimate import Copying
 from .sparse.fuse import Fused
@@ -35,7 +35,7 @@ class CompiledEinsum(CompiledGraph):
 
 def most_copies(fused: Fused, arch: Arch, dynamic: bool = False) -> int:
     """How many copies of a program a machine has tiles and links for."""
-    return unroll.most_copies(map_graph(lower_fused(fused)), arch, dynamic)
+    return unrolled.most_copies(map_graph(lower_fused(fused)), arch, dynamic)
 
 
 def compile_fused(fused: Fused, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1, dynamic: bool = False,
@@ -49,8 +49,8 @@ def copying(fused: Fused, arch: Arch, copies: int | None = None, dynamic: bool =
     """The copies of a program that a machine may have: for None as many as gain, of those that fit. Some that do not fit are
     refused when they are compiled."""
     graph = map_graph(lower_fused(fused))
-    most = unroll.most_copies(graph, arch, dynamic) if copies is None else copies
-    return Copying(most, unroll.most_groups(graph, arch, dynamic), 2 if dynamic else 1, copies is None)
+    most = unrolled.most_copies(graph, arch, dynamic) if copies is None else copies
+    return Copying(most, unrolled.most_groups(graph, arch, dynamic), 2 if dynamic else 1, copies is None)
 
 
 def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silent, copies: int = 1,

@@ -20,8 +20,9 @@ from .pipeline import BALANCE, MAP, Compiled, Fitted, Route, Tell, check_resourc
 from .sparse.balance import balance
 from .sparse.blocks import map_graph
 from .sparse.certificate import uncertified
+from .sparse.copies import Copies, grouped, spare_pes
 from .sparse.rebalance import of_one_copy, rebalance, short
-from .sparse.unroll import Copies, grouped, spare_pes, unroll
+from .sparse.unroll import unroll
 
 # Placements of a graph, each with more slack where the routes of the one before need it.
 ATTEMPTS = 3

@@ -13,13 +13,13 @@ from .compiler.lang.einsum import Einsum
 from .compiler.lang.program import parse_program
 from .compiler.pipeline import check_resources
 from .compiler.sparse.blocks import map_graph
+from .compiler.sparse.copies import grouped
 from .compiler.sparse.estimate import expect
 from .compiler.sparse.fuse import alone
 from .compiler.sparse.lower import lower
 from .compiler.sparse.normalize import normalize
 from .compiler.sparse.search import Search
 from .compiler.sparse.tiles import Tiling
-from .compiler.sparse.unroll import grouped
 from .cutting import Plan, cut
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError

@@ -22,7 +22,7 @@ from ...hw.arch.cgra import Arch
 from ...hw.arch.primitive import ADDRESS, ALU, ARBITER, DISPATCHER, DIVIDER, DROPPER, FILTER, PASS_THROUGH
 from ..ir.mapped import Block, MappedGraph, Net, Pin
 from .balance import MOST, arrivals, with_slack
-from .unroll import Copies
+from .copies import Copies
 
 # Tokens that the FIFO of an input holds.
 HELD = 2

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compiler.sparse.copies import Copies
 from ...compiler.sparse.estimate import each_cycles
 from ...compiler.sparse.normalize import normalize
 from ...compiler.sparse.tiles import Tiling
-from ...compiler.sparse.unroll import Copies
 from ...tensors.coordinates import Ints
 from .sub_tiles import Work
 

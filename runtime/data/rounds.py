@@ -16,8 +16,8 @@ from itertools import islice
 
 import numpy as np
 
+from ...compiler.sparse.copies import NUMBERS, ORDER, Copies
 from ...compiler.sparse.pairing import ABSENT
-from ...compiler.sparse.unroll import NUMBERS, ORDER, Copies
 from ...hw.arch.glb import LANES
 from .blocks import Blocks, split_blocks
 from .dispatch import FILL, balance, deal

@@ -10,9 +10,9 @@ from sardonyx.compiler.ir.mapped import MappedGraph, Pin
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.balance import balance
 from sardonyx.compiler.sparse.blocks import map_graph
+from sardonyx.compiler.sparse.copies import Copies
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.rebalance import of_one_copy, rebalance, short
-from sardonyx.compiler.sparse.unroll import Copies
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.primitive import PASS_THROUGH
 

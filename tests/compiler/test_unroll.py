@@ -1,47 +1,18 @@
-"""Copies of a program: what they are made of, what leads blocks to them, and how many fit."""
+"""Copies of a program: what they are made of, and what leads blocks to them."""
 
 import zlib
 from collections import Counter
 from dataclasses import replace
 
 import pytest
+from unrolled import ONYX, PRODUCT, SCALED, SMALL, TOTAL, graph_of, own, placing, sharing
 
 from sardonyx.compiler.backend.encode import decode, encode
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.ir import mapped
-from sardonyx.compiler.lang.einsum import parse
-from sardonyx.compiler.sparse.blocks import map_graph
-from sardonyx.compiler.sparse.lower import lower
-from sardonyx.compiler.sparse.unroll import Copies, grouped, most_groups, spare_pes, unroll
-from sardonyx.hw.arch import presets
+from sardonyx.compiler.sparse.copies import Copies
+from sardonyx.compiler.sparse.unroll import unroll
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.mask import Mask
-from sardonyx.hw.arch.primitive import ADDRESS, SHARING_PRIMITIVES
-
-PRODUCT = parse("X(i,j) = B(i,k) * C(k,j)", "ijk", {"C": "ss10"})
-SCALED, TOTAL = parse("x(i) = b(i) * c"), parse("x = b(i)")
-ONYX, SMALL = presets.get("onyx"), presets.get("small")
-
-
-def sharing(arch):
-    """A machine whose PEs have filter, arbiter and dispatcher."""
-    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, *SHARING_PRIMITIVES)))
-
-
-def placing(arch):
-    """The same, and its stores place blocks by their numbers."""
-    found = sharing(arch)
-    return replace(found, pe=replace(found.pe, primitives=(*found.pe.primitives, ADDRESS)),
-                   glb=replace(arch.glb, numbered=True))
-
-
-def graph_of(statement):
-    return map_graph(lower(statement))
-
-
-def own(count):
-    """Copies with links of their own."""
-    return Copies(tuple((copy,) for copy in range(count)))
 
 
 def primitives(graph):
@@ -66,14 +37,6 @@ def test_one_copy_is_the_program_itself():
     assert unroll(graph, Copies()) == graph
     assert Copies().link("B0", 0) == "B0" and own(2).link("B0", 1) == "B0.1"
     assert compile_einsum(PRODUCT, SMALL).files() == compile_einsum(PRODUCT, SMALL, copies=1).files()
-
-
-def test_copies_share_the_pes_that_are_left_for_balancing():
-    one, two = (compile_einsum(SCALED, SMALL, copies=copies) for copies in (1, 2))
-    # By their routes copies may need more than one of them alone, all of them as much.
-    assert two.slack % 2 == 0 and two.slack >= 2 * one.slack
-    assert two.tiles == {kind: 2 * count for kind, count in one.tiles.items()}
-    assert spare_pes(graph_of(SCALED), SMALL, own(2)) == 48 // 2 - graph_of(SCALED).count("pe")
 
 
 def test_a_bitstream_says_which_copies_share_links():
@@ -155,22 +118,6 @@ def test_every_copy_has_an_output_address_which_the_numbers_of_its_sub_tiles_rea
     assert stores == {"X0.0": (1, copies, "order.0"), "X1.0": (2, copies, "order.0"), "X_vals.0": (1, copies, "order.0")}
 
 
-def test_results_are_placed_where_there_are_tiles_and_links_for_that():
-    graph, machine = graph_of(PRODUCT), placing(ONYX)
-    assert grouped(graph, machine, 7) == Copies(((0, 1, 2, 3), (4, 5, 6)), placed=True)
-    assert grouped(graph, machine, 2) == own(2), "links of their own need no numbers"
-    assert not grouped(graph, sharing(ONYX), 7).placed
-    # Five groups take 15 links of 16, four leave four for the numbers.
-    copied = graph_of(parse("X(i,j) = B(i,j)"))
-    assert grouped(copied, machine, 10) == grouped(copied, sharing(ONYX), 10) and most_groups(copied, ONYX) == 5
-    assert grouped(copied, machine, 10, groups=4).placed
-    # 73 PEs are enough without output addresses, and 90 with them.
-    columns = [column for column in range(32) if column % 4 != 3]
-    some, most = (Mask.block(columns, range(5, 17)), Mask.block(columns[:10], [4]))
-    few = [replace(machine, avoid=Mask(tiles)) for tiles in (some.tiles, (*some.tiles, *most.tiles))]
-    assert [grouped(graph, arch, 7).placed for arch in few] == [True, False]
-
-
 def test_a_program_with_numbers_is_read_back_and_damaged_ones_are_not():
     """Neither by a machine whose stores place nothing."""
     program = compile_einsum(TOTAL, (machine := placing(ONYX)), copies=8, groups=4).program
@@ -190,51 +137,3 @@ def test_trees_of_two_levels_have_as_few_nodes_as_can_be():
         count = primitives(unroll(graph, Copies((tuple(range(copies)),), True)))
         assert count["filter"] == 2 * -(-(copies - 1) // 2) or copies > 9
         assert count["arbiter"] == count["dispatcher"] == -(-(copies - 1) // 3)
-
-
-def test_copies_are_in_as_many_groups_as_there_are_links_for():
-    graph, machine = graph_of(PRODUCT), sharing(ONYX)
-    assert grouped(graph, machine, 2) == own(2)
-    assert grouped(graph, machine, 7).groups == ((0, 1, 2, 3), (4, 5, 6))
-    assert grouped(graph, machine, 7, groups=1).groups == (tuple(range(7)),)
-    assert grouped(graph, machine, 3, dynamic=True).groups == ((0, 1, 2),)      # alone a copy has nobody to share with
-    assert most_groups(graph, ONYX) == 2 and most_groups(graph_of(TOTAL), ONYX) == 8
-    # A program has its MEM tiles for 14.
-    assert grouped(graph, machine, 14, dynamic=True).count == 14
-
-
-def test_tiles_that_are_avoided_are_no_room_for_copies():
-    """Nor for balancing; and GLB tiles that are avoided are no links."""
-    rows = replace(SMALL, avoid=Mask.block(range(8), range(5, 9)))
-    assert spare_pes(graph_of(SCALED), rows, own(2)) == 24 // 2 - graph_of(SCALED).count("pe")
-    few = compile_einsum(PRODUCT, replace(SMALL, avoid=Mask.block([0, 1, 2, 4, 5, 6], range(3, 9))))
-    assert few.graph.count("pe") <= 12 and few.slack <= 5
-    links = replace(ONYX, avoid=Mask(glb=tuple(range(5))))
-    assert most_groups(graph_of(PRODUCT), links) == 1 and most_groups(graph_of(TOTAL), links) == 5
-    assert grouped(graph_of(PRODUCT), sharing(links), 4).groups == ((0, 1, 2, 3),)
-    assert compile_einsum(TOTAL, links, copies=5).copies == own(5)
-
-
-@pytest.mark.parametrize("copies,arch,dynamic,message", [
-    (3, ONYX, False, "3 copies of the program: they are too many for 'onyx': they need 18 load streams, it has 16\n"
-                     "  try: use 2 or less, or add filter and arbiter to pe.primitives of its description"),
-    (15, sharing(ONYX), False, "15 copies of the program: they are too many for 'onyx': they need 135 MEM tiles, it has 128\n"
-                               "  try: use 14 or less"),
-    (2, sharing(SMALL), False, "2 copies of the program: they are too many for 'small': they need 18 MEM tiles, it has 16\n"
-                               "  try: use one, or a larger machine"),
-    (99, sharing(ONYX), False, "99 copies of the program: they are too many for 'onyx': at most 64 are told apart\n"
-                               "  try: use 14 or less"),
-    (2, ONYX, True, "dispatch: dynamic dispatch needs primitives that 'onyx' does not have: filter, arbiter, dispatcher\n"
-                    "  try: use sparse, or add them to the machine's description, or choose another way to dispatch"),
-])
-def test_more_copies_than_fit_are_refused(copies, arch, dynamic, message):
-    with pytest.raises(UserError) as error:
-        compile_einsum(PRODUCT, arch, copies=copies, dynamic=dynamic)
-    assert str(error.value) == message
-
-
-def test_links_have_the_words_of_a_block_for_each_copy_and_what_stands_in_front_of_it() -> None:
-    assert Copies().words({"B0": 10}) == {"B0": 10}
-    found = Copies(((0, 1, 2), (3, 4))).words({"B0": 10})
-    assert found["B0.0"] >= 3 * (10 + 2) and found["B0.1"] >= 2 * (10 + 2)
-    assert found["order.0"] >= 2 * 3 and found["numbers.1"] >= 2 * 2

@@ -13,8 +13,8 @@ from ....compiler.ir.mapped import LOAD, MappedGraph, Stream
 from ....compiler.ir.mapped import Pin as TilePin
 from ....compiler.ir.program import Program
 from ....compiler.ir.transfer import Transfer
+from ....compiler.sparse.copies import NUMBERS
 from ....compiler.sparse.item_cycles import LEAST
-from ....compiler.sparse.unroll import NUMBERS
 from ....hw.arch.cgra import Arch
 from ....hw.arch.counters import Counts
 from ....hw.arch.primitive import LEVEL, PRIMITIVES, Flow

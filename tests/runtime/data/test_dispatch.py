@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.copies import Copies
 from sardonyx.compiler.sparse.estimate import cycles, each_cycles
 from sardonyx.compiler.sparse.normalize import normalize
 from sardonyx.compiler.sparse.tiling import tile
-from sardonyx.compiler.sparse.unroll import Copies
 from sardonyx.options import DISPATCH as OPTIONS
 from sardonyx.runtime.data.dispatch import DISPATCH, EASY, EXPECTED, FILL, ORDER, SORTED, balance, deal, groups_needed
 from sardonyx.runtime.data.sub_tiles import Work

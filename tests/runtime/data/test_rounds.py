@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import sardonyx
 from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.copies import Copies
 from sardonyx.compiler.sparse.tiling import tile
-from sardonyx.compiler.sparse.unroll import Copies
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import ADDRESS, SHARING_PRIMITIVES
