@@ -11,8 +11,8 @@ Errors:  UserError for any other one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError, shown
 from ..lang.recurrence import (
@@ -40,7 +40,8 @@ class Operand:
 
     Parameters
     ----------
-    name : str          The variable, or the tensor where each point reads an element of its own.
+    name : str          The variable, or the tensor where each point reads an element of its own, with a number at the second
+                        place where one is read.
     tensor : str
     indices : tuple     Of the element.
     ways : tuple        Variable and index of each way along which it is handed on, the first way first.
@@ -108,15 +109,33 @@ def usual(recurrences: Recurrences) -> Usual:
         if (at != Plane(index, UPPER) if index in ways else not own(at, index)):
             raise _mistake(f"{out.target} is not the last of {total}", f"read {total} at {index}.upper")
     used: dict[str, Operand] = {}
-    for read in reads(value):
+    names: dict[Read, Read] = {}
+    for read in dict.fromkeys(reads(value)):
         if recurrences.declared[read.name].role == INPUT:
-            used[read.name] = Operand(read.name, read.name, _plain(place, read, trees), ())
+            # A tensor that is read at another place, too, is another operand there.
+            count = 1 + sum(other.name == read.name for other in names)
+            name = read.name if count == 1 else _fresh(f"{read.name}_at{count}", recurrences.declared)
+            names[read] = replace(read, name=name)
+            used[name] = Operand(name, read.name, _plain(place, read, trees), ())
         elif read.name in copies and all(own(at, index) and isinstance(at, Sum) and not at.constant
                                          for at, index in zip(read.at, recurrences.indices)):
             used[read.name] = copies[read.name]
         else:
             raise _mistake(f"{shown(str(place), 120)} reads {read}", "read operands at the point itself")
-    return Usual(tuple(used.values()), total, tuple(levels), value, out.target.name, indices)
+    return Usual(tuple(used.values()), total, tuple(levels), _renamed(value, names), out.target.name, indices)
+
+
+def _fresh(name: str, taken: Container[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _renamed(expr: Expr, names: Mapping[Read, Read]) -> Expr:
+    """An expression with other names of what is read."""
+    if isinstance(expr, Call):
+        return replace(expr, operands=tuple(_renamed(each, names) for each in expr.operands))
+    return names.get(expr, expr) if isinstance(expr, Read) else expr
 
 
 def _copy(name: str, found: list[Assignment], copies: Mapping[str, Operand], recurrences: Recurrences) -> Operand:

@@ -40,6 +40,10 @@ DESIGNS = {
     "dot products of whole rows": (PRODUCT, OUTPUT, [WHOLE_ROWS_OF_A]),
     "whole rows, and columns of B": (PRODUCT, OUTPUT, [WHOLE_ROWS_OF_A, sp.skip(k, where=B(k, j) == 0)]),
     "Gustavson of whole rows": (PRODUCT, INPUT, [WHOLE_ROWS_OF_A, sp.skip(j, where=B(k, ...) == 0)]),
+    "a square times itself turned around": (sp.functionality("C(i,j) = A(i,j) * A(j,i)"), LINE, [
+        sp.skip(j, where=A(i, j) == 0)]),
+    "a square and itself turned around": (sp.functionality("C(i,j) = A(i,j) - A(j,i)"), LINE, [
+        sp.skip(j, where=(A(i, j) == 0) & (A(j, i) == 0))]),
     "whole rows + CSR": (SUM, LINE, [sp.skip(j, where=(A(i, ...) == 0) & (B(i, j) == 0))]),
 }
 
