@@ -71,7 +71,9 @@ class _Balancer:
         inputs: list[Border] = []
         groups = list(dict.fromkeys(group for _, group in self.rows.values()))
         names = {group: "_".join([NAME, *map(str, group)]) for group in groups}
-        lanes: dict[Point, dict[int, list[int]]] = {group: {row: [] for row in range(self.count)} for group in groups}
+        # Of each row its operands in order, each with its bits: what one row does in place of another one has to be alike.
+        lanes: dict[Point, dict[int, list[tuple[str, int]]]] = {
+            group: {row: [] for row in range(self.count)} for group in groups}
         results = {group: dict.fromkeys(range(self.count), 0) for group in groups}
         borders = {port.name: port for port in self.elastic.inputs}
         for link in self.elastic.links:
@@ -84,7 +86,7 @@ class _Balancer:
                 border = borders[port]
                 moves = replace(border, name=f"{port}_moves", begin=self.first.begin)
                 inputs += [replace(border, end=self.first.begin), moves]
-                lanes[group][row].append(self.elastic.bits(border.tensor))
+                lanes[group][row].append((sink, self.elastic.bits(border.tensor)))
                 links += [Link(("", port), (name, f"f{end}")), Link(("", moves.name), (name, f"m{end}")),
                           Link((name, f"o{end}"), link.sink)]
             else:
@@ -92,10 +94,13 @@ class _Balancer:
                 name, end = names[group], f"{row}_{results[group][row]}"
                 results[group][row] += 1
                 links += [Link(link.source, (name, f"p{end}")), Link((name, f"c{end}"), ("", sink))]
-        fibers, *others = {tuple(each): None for of in lanes.values() for each in of.values()}
+        taken, *others = {tuple(each): None for of in lanes.values() for each in of.values()}
         if others:
-            raise UserError(f"rows have {len(fibers)} and {len(others[0])} fibers, as a wire of some is cut, so that none can "
-                            "do what others do", str(self.first), 'balance each PE on its own, with grain="pe"')
+            told = [str(len(each)) if len(taken) != len(others[0]) else ", ".join(name for name, _ in each)
+                    for each in (taken, others[0])]
+            raise UserError(f"rows have {told[0]} and {told[1]} fibers, as a wire of some is cut, so that none can do what "
+                            "others do", str(self.first), 'balance each PE on its own, with grain="pe"')
+        fibers = tuple(bits for _, bits in taken)
         words, = {each for of in results.values() for each in of.values()}
         if max(len(fibers), words) > MOST_LANES:
             raise UserError(f"a row has {len(fibers)} fibers", str(self.first), f"use {MOST_LANES} or fewer")

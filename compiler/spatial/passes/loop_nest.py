@@ -31,7 +31,6 @@ def tried(places: Sequence[int], sinks: Sequence[int]) -> tuple[tuple[Loop, ...]
     return made, Verdict(NAME, True, f"{many(len(made), 'loop')} of {many(bits, 'bit')} in place of a table of {len(places):,}")
 
 
-
 def table(places: Sequence[int], sinks: Sequence[int]) -> tuple[tuple[Run, ...], Verdict]:
     """The runs of an order that is no nest."""
     made = tuple(Run(places[at], sinks[at], extent, stride, hop) for at, extent, (stride, hop)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sardonyx import designs
 from sardonyx import spatial as sp
+from sardonyx.compiler.spatial.balance import balanced
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.runtime.data.fibers import collected, fed
 from sardonyx.runtime.data.private_buffers import filled
@@ -219,6 +220,19 @@ def test_rows_without_any_work_end(name: str) -> None:
     words["A"][:] = 0
     ran = array.run("tokens", **words)
     assert ran.report["operations"] == 1 and not ran.value.any()
+
+
+def test_rows_that_take_their_operands_in_another_order_are_refused() -> None:
+    # No transform gives such rows: of one there the fibers of A and of B have changed places, and have the same bits.
+    alone = dataclasses.replace(design("rows, shift"), balance=[], bounds={"i": 2, "j": 1, "k": 9}).elastic
+    assert alone is not None
+    first, second = (at for at, link in enumerate(alone.links) if link.sink[0] == "pe_1_0")
+    links = list(alone.links)
+    links[first], links[second] = links[second], links[first]
+    rows = {"pe_0_0": (0, ()), "pe_1_0": (1, ())}
+    assert balanced(alone, [SHIFT], rows).units[-1].name == "balance"
+    with pytest.raises(UserError, match="rows have a, b and b, a fibers, as a wire of some is cut"):
+        balanced(dataclasses.replace(alone, links=tuple(links)), [SHIFT], rows)
 
 
 @pytest.mark.parametrize("changes,said", [
