@@ -73,6 +73,9 @@ def _told(path: Path) -> Iterator[None]:
     """UserError for what keeps a file from being read or written."""
     try:
         yield
+    except UnicodeEncodeError:
+        # Before it is a path; as text it could not be printed either.
+        raise UserError("this is no path: no name of a file has such characters", ascii(str(path)), _NAME) from None
     except UnicodeDecodeError:
         raise UserError("results cannot be kept in it: it is no text", str(path), _NAME) from None
     except OSError as error:

@@ -53,6 +53,13 @@ def test_a_name_that_is_no_path_is_told() -> None:
     assert str(error.value) == "'a\\x00b': this is no path: it holds a NUL\n  try: name a file that can be written"
 
 
+def test_a_name_that_no_file_system_takes_is_told() -> None:
+    with pytest.raises(UserError) as error:
+        Kept(Path("a\ud800"), HEAD, "of something else")
+    assert str(error.value) == ("'a\\ud800': this is no path: no name of a file has such characters\n"
+                                "  try: name a file that can be written")
+
+
 def test_a_result_for_which_there_is_no_room_is_told(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     kept = Kept(path, HEAD, "of something else")
