@@ -26,12 +26,14 @@ from sardonyx.hw.memory.array_store import READ, ArrayStore
 from sardonyx.hw.memory.list_level import FINISHED, ListLevel
 from sardonyx.hw.spatial.buffer.absent import UNDER_WAY as ABSENT
 from sardonyx.hw.spatial.buffer.answered import Answered
+from sardonyx.hw.spatial.buffer.associative_bank import AssociativeBank
 from sardonyx.hw.spatial.buffer.bit_writer import BitWriter
 from sardonyx.hw.spatial.buffer.compressed_writer import CompressedWriter
 from sardonyx.hw.spatial.buffer.counted import CountedDrain, CountedFeeder, FixedDrain
 from sardonyx.hw.spatial.buffer.dense_writer import DenseWriter
 from sardonyx.hw.spatial.buffer.fiber_bank import FiberBank
 from sardonyx.hw.spatial.buffer.fiber_collector import FiberCollector
+from sardonyx.hw.spatial.buffer.gather_bank import LOOKED_UP, GatherBank
 from sardonyx.hw.spatial.buffer.level_feeder import LevelFeeder
 from sardonyx.hw.spatial.buffer.list_writer import ListWriter
 from sardonyx.hw.spatial.buffer.matcher import Matcher
@@ -115,6 +117,7 @@ ZEROS = dataclasses.replace(RESULT, tensor=Shaped("D", 2, (2, 3)), kind=DENSE)
 BITS = dataclasses.replace(RESULT, tensor=Shaped("B", 2, (2, 3)), kind=BITVECTOR)
 LEVELS = {kind: (Level(DENSE, 2), Level(kind, 3)) for kind in (DENSE, COMPRESSED, BITVECTOR, LINKED)}
 VALUES, LEVEL = {"values.level.scanner.finished": 4}, {"level.level.scanner.finished": 4, "ahead": AHEAD}
+GIVEN = {"under_way": LOOKED_UP, "o0_fifo": 2, "o1_fifo": 2}
 BANKS = {
     "compressed": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True), LEVEL),
     "dealt": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (Loop(2, 1, 2),), 4, WORD, True, dealt=2), LEVEL),
@@ -130,12 +133,17 @@ BANKS = {
                     {"ahead": AHEAD}),
     "chosen lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True),
                      {"level.finished": FINISHED, "absent.under_way": ABSENT, "ahead": AHEAD}),
+    "gathered": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, FIBER, True, bases=(0, 3)), VALUES | GIVEN),
+    "searched": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (), 2, FIBER, True, bases=(0, 3)),
+                 GIVEN | {f"walk.{path}": depth for path, depth in (VALUES | LEVEL).items()}),
 }
 
 
 def bank(name: str) -> Held:
     kind, fifos = BANKS[name]
-    return Held((RowBank if kind.whole else PrivateBank)(kind, name.replace(" ", "_")), VALUES | fifos)
+    of: type[Component] = (RowBank if kind.whole else AssociativeBank if kind.matched else GatherBank if kind.bases
+                           else PrivateBank)
+    return Held(of(kind, name.replace(" ", "_")), fifos if kind.bases and not kind.whole else VALUES | fifos)
 
 
 class Replayed(Between):
