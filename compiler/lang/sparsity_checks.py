@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import OPERATIONS
-from .recurrence import INPUT, VARIABLE, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
+from .recurrence import INPUT, UPPER, VARIABLE, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
 from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
 
 
@@ -112,6 +112,12 @@ def _check_same(skip: Skip, recurrences: Recurrences) -> None:
         value = folded(one.value, nothing)
         if one.target.name in nothing or (isinstance(value, Read) and value.name == one.target.name):
             continue
+        inner = [(read.name, at) for read in reads(value) for at in read.at
+                 if read.name != one.target.name and isinstance(at, Plane) and at.side == UPPER]
+        if inner:
+            # It may stay the same, but what a point hands on to the last one is no part of it that could be left out.
+            raise UserError(f"{one.target.name} adds up {inner[0][0]} at {inner[0][1]}: skips are of sums along one index",
+                            _where(skip), "make one index of both, as A(i, k) of A(i, j, l) with k = 8 * j + l")
         raise UserError(f"it would change {one.target.name}: {shown(str(one), 120)} is {shown(str(value), 60)} there",
                         _where(skip), "skip only where all that is added is 0")
     for one in recurrences.assignments:

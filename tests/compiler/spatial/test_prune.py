@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import product
 from operator import or_
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,6 +124,15 @@ def test_a_wire_of_what_is_no_sum_cannot_be_cut() -> None:
     doubled = sp.functionality(x(i.lower, j).eq(A(j)), x(i, j).eq(x(i - 1, j) * 2 + B(i, j) * 0), X(j).eq(x(i.upper, j)))
     with pytest.raises(UserError, match="it would change x"):
         checked([sp.skip(j, where=B(i, j) == 0)], doubled)
+
+
+@pytest.mark.parametrize("where", [sp.inputs("D")[0](k) == 0, A(i, k) == 0])
+def test_a_skip_of_a_sum_of_sums_is_told_as_what_it_is(where: Any) -> None:
+    # No result would change, whichever of the two sums it is of.
+    twice = sp.functionality("x(i) = A(i,k) * B(k,j) * D(k)")
+    with pytest.raises(UserError) as refused:
+        checked([sp.skip(k, where=where)], twice)
+    assert refused.value.what == "x_k adds up x_j at j.upper: skips are of sums along one index"
 
 
 @pytest.mark.parametrize("made,said", [
