@@ -107,7 +107,7 @@ class AcceleratorDesign:
             raise UserError(what, self.name, fix)
         if isinstance(program, bytes):
             memory = program + memory[len(program):]
-        size = -(-len(memory) // 8) * 8
+        size = -(-len(memory) // self.kind.dma.bus_bytes) * self.kind.dma.bus_bytes
         limit = PATIENCE * (len(words) + size + latency)
         with SimulatedAccelerator(self.hardware(), max(8, size), latency, self.kind.counters) as simulated:
             simulated.write(0, memory)
@@ -137,7 +137,7 @@ class AcceleratorDesign:
         return a, b
 
     def product(self, a: object, b: object, engine: str = "rtl", latency: int = LATENCY,
-                progress: Callable[[str], None] = silent, stored: int | None = None) -> Computed:
+                progress: Callable[[str], None] = silent, stored: int | None = None, aligned: bool = False) -> Computed:
         """A product of matrices of any shape, tile by tile, from memory to memory, checked against NumPy.
 
         An operand whose banks are chosen by columns lies in memory by columns, others by rows; where zeros are skipped
@@ -149,10 +149,14 @@ class AcceleratorDesign:
         engine : str      golden or rtl.
         latency : int     Of the memory, as of `run`.
         stored : int      Bytes of an element of the result in memory, 1, 2 or 4: its low ones; by default those of a sum.
+        aligned : bool    Every row of an operand, or column, begins at a word of the bus, so that no tile has one word more.
         """
         if isinstance(self.kind.array, Elastic):
-            if stored is not None:
-                raise UserError("sums without zeros are stored whole", "stored", "leave it out")
+            refused = {"stored": (stored is not None, "sums without zeros are stored whole"),
+                       "aligned": (aligned, "matrices without zeros have no rows of one length")}
+            for where, (is_set, reason) in refused.items():
+                if is_set:
+                    raise UserError(reason, where, "leave it out")
 
             def run(program: Program | bytes, memory: bytes) -> tuple[bytes, Ended]:
                 progress(f"simulating the Verilog of '{self.name}'")
@@ -167,8 +171,12 @@ class AcceleratorDesign:
                             "give matrices that can be multiplied")
         wanted = operands[0].astype(np.int64) @ operands[1].astype(np.int64)
         lies = [by_columns(self.kind, shaped.name) for shaped in self.kind.array.operands]
-        pitches = [(1, each.shape[0]) if down else (each.shape[1], 1) for each, down in zip(operands, lies)]
-        content, addresses, sizes = self._placed([each.T if down else each for each, down in zip(operands, lies)], stored)
+        placed = [each.T if down else each for each, down in zip(operands, lies)]
+        if aligned:
+            placed = [np.pad(each, ((0, 0), (0, -each.shape[1] % (self.kind.dma.bus_bytes // each.itemsize))))
+                      for each in placed]
+        pitches = [(1, each.shape[1]) if down else (each.shape[1], 1) for each, down in zip(placed, lies)]
+        content, addresses, sizes = self._placed(placed, stored)
         places = [Matrix(address, pitch, size, step) for address, size, (pitch, step) in
                   zip(addresses, sizes, (*pitches, (columns, 1)), strict=True)]
         what = (rows, columns, terms), *places

@@ -59,7 +59,7 @@ from .functionality import (
     variables,
 )
 from .hw.arch.accelerator import VECTOR_PORTS
-from .hw.arch.dma import Dma
+from .hw.arch.dma import LEAST_BUS, Dma
 from .hw.arch.errors import UserError
 from .hw.arch.written import Written
 from .mergers import MergerDesign, merger
@@ -87,13 +87,14 @@ class Design(Concerns):
     """A spatial array: its concerns (`Concerns` says which), explained, as Verilog, and in runs that are checked."""
 
     def accelerator(self, ports: int | None = None, loops: int = 6, beats: int = 8, room: int | None = None, queue: int = 16,
-                    ram_bytes: int = 0, lists: bool = False, watchdog: bool = False,
-                    counters: bool = False) -> AcceleratorDesign:
+                    ram_bytes: int = 0, lists: bool = False, watchdog: bool = False, counters: bool = False,
+                    bus_bytes: int = LEAST_BUS) -> AcceleratorDesign:
         """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
 
         Parameters
         ----------
-        ports, loops, beats, room, lists   Of the DMA (`hw.arch.dma.Dma`); ports are by default 4, of vectors 5; room 32, of
+        ports, loops, beats, room, lists, bus_bytes
+                                           Of the DMA (`hw.arch.dma.Dma`); ports are by default 4, of vectors 5; room 32, of
                                            vectors 64, of buffers of rows 128.
         queue : int                        Commands that wait, a power of two from 2 to 128.
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
@@ -106,7 +107,8 @@ class Design(Concerns):
                             "use sp.phases(multiply, merge).accelerator()")
         wide = self.vectored is None and any(each.wide for each in self._ordered.values())
         dma = Dma((PORTS if self.vectored is None else VECTOR_PORTS) if ports is None else ports, loops, beats,
-                  (32 if self.vectored is None else 64) << 2 * wide if room is None else room, lists)
+                  (32 if self.vectored is None else 64) << 2 * wide if room is None else room, lists,
+                  bus_bytes=bus_bytes)
         if self.vectored is not None:
             return vector_accelerators.around(self.vectored, self, dma, queue, ram_bytes, watchdog, counters)
         return around(self.elastic or self.spatial, self.private, buffers=self._ordered, stored=self.written, dma=dma,

@@ -57,9 +57,10 @@ class VectorAcceleratorDesign(AcceleratorDesign):
         assert isinstance(array, Vectored), "its elements meet in vectors"
         kind = stored_as(array.result.bits, stored)
         size, result = kind.itemsize.bit_length() - 1, self.kind.rows[0]
-        if size not in result.sizes:
+        sizes = result.sizes(self.kind.dma.word_bits)
+        if size not in sizes:
             raise UserError(f"a row of {array.kind.banks} sums of {kind.itemsize} byte{'s' * (size > 0)} is no word of the bus",
-                            "stored", f"give {' or '.join(str(1 << each) for each in result.sizes)}")
+                            "stored", f"give {' or '.join(str(1 << each) for each in sizes)}")
         given, several = taken(self.concerns.tensors, self.concerns.promises, operands, arguments.seed(seed))
         count = len(next(iter(given.values())))
         exact = golden(self.concerns.functionality, self.concerns.extents, given, count)[array.result.name]

@@ -25,7 +25,7 @@ from amaranth.lib.wiring import In, Out
 from bench_mergers import suite
 
 from sardonyx.hw.arch.dma import NODE_BYTES, NODES_AXIS, Dma
-from sardonyx.hw.dma.dma import BUS, DmaEngine
+from sardonyx.hw.dma.dma import DmaEngine, bus
 from sardonyx.hw.emit import macro
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
@@ -50,12 +50,12 @@ class Gather(wiring.Component):
 
     def __init__(self, ports: int) -> None:
         self.ports = ports
-        super().__init__({**BUS, "trap": Out(1), "status": Out(32)})
+        super().__init__({**bus(), "trap": Out(1), "status": Out(32)})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.dma = dma = macro(DmaEngine(Dma(self.ports, loops=2, lists=True)))
-        for name, member in BUS.items():
+        for name, member in bus().items():
             own, inner = getattr(self, name), getattr(dma, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
         done = Signal(self.ports)

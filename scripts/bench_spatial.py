@@ -33,6 +33,7 @@ from sardonyx.flow.asic.synthesis import Design, Registers, areas, netlist, read
 from sardonyx.flow.asic.timing import least_period
 from sardonyx.flow.baselines.weight_stationary import COUNT_BITS, WeightStationary, run
 from sardonyx.hw import emit
+from sardonyx.hw.arch.dma import LEAST_BUS
 from sardonyx.hw.component import module_name
 from sardonyx.hw.spatial.array.spatial_array import SpatialArray
 from sardonyx.runtime.data.ports import collected, fed
@@ -106,8 +107,9 @@ class Whole:
         return float(np.prod(self.shape)) / SIZE**2 / self.cycles
 
 
-def from_memory_to_memory(measured: list[Layer]) -> Iterator[Whole]:
-    """Every layer with all of its rows on the accelerator `gemmini`, results stored as bytes, each compared.
+def from_memory_to_memory(measured: list[Layer], bus_bytes: int = LEAST_BUS) -> Iterator[Whole]:
+    """Every layer with all of its rows on the accelerator `gemmini`, results stored as bytes, each compared; operands lie as
+    words of the bus want them.
 
     The array by hand takes a row a cycle, and 16 cycles for a tile of fewer; what it takes besides is that of the layers that
     were measured.
@@ -116,10 +118,10 @@ def from_memory_to_memory(measured: list[Layer]) -> Iterator[Whole]:
         return max(rows, SIZE) * ceil(columns / SIZE) * ceil(terms / SIZE)
 
     more, = {each.by_hand - by_hand(*each.shape) for each in measured if each.shape[0] >= SIZE}
-    accelerator, random = designs.design("gemmini").accelerator(ports=3), np.random.default_rng(0)
+    accelerator, random = designs.design("gemmini").accelerator(ports=3, bus_bytes=bus_bytes), np.random.default_rng(0)
     for rows, columns, terms in SHAPES:
         a, b = random.integers(-128, 128, (rows, terms)), random.integers(-128, 128, (terms, columns))
-        cycles = accelerator.product(a, b, stored=1).cycles
+        cycles = accelerator.product(a, b, stored=1, aligned=True).cycles
         assert cycles is not None, "Verilog has cycles"
         yield Whole((rows, columns, terms), by_hand(rows, columns, terms) + more, cycles)
 

@@ -83,10 +83,9 @@ class Collected:
             yield Misfit("wide", f"has no rows of {len(self.ports)} ports that are whole words of {WORD_BITS} bits",
                          "leave it out")
 
-    @property
-    def sizes(self) -> tuple[int, ...]:
+    def sizes(self, word_bits: int) -> tuple[int, ...]:
         """Of rows: logarithms of the bytes of elements of which a row is whole words of the bus."""
-        return tuple(size for size in range(MOST_SIZE + 1) if len(self.ports) * (8 << size) % WORD_BITS == 0)
+        return tuple(size for size in range(MOST_SIZE + 1) if len(self.ports) * (8 << size) % word_bits == 0)
 
     @property
     def held(self) -> int:
@@ -179,6 +178,18 @@ class Accelerator:
             yield Misfit("buffers", f"and results have {len(self.streams)} streams", f"use fewer banks, {MOST_STREAMS} in all")
         if any(each.wide for each in self.streams) and not self.dma.wide:
             yield Misfit("dma", "moves elements, but streams are wide", "make it wide, too")
+        yield from self._of_bus()
+
+    def _of_bus(self) -> Iterator[Misfit]:
+        """Rows of which the bus brings or takes several in a word."""
+        words = self.dma.word_bits
+        rows = {buffer.tensor: bank.row_bits for buffer in self.buffers for bank in buffer.banks if bank.wide}
+        rows |= {each.tensor.name: len(each.ports) * (8 << MOST_SIZE) for each in self.rows}
+        narrow = {name: bits // 8 for name, bits in rows.items() if bits % words}
+        if narrow:
+            name = min(narrow, key=lambda each: (narrow[each], each))
+            yield Misfit("dma", f"has a bus of {self.dma.bus_bytes} bytes, but a row of {name} has at most {narrow[name]}, no "
+                         "whole number of its words", f"give bus_bytes {narrow[name] & -narrow[name]} or fewer")
 
     def _of_vectors(self, array: Vectored) -> Iterator[Misfit]:
         if self.buffers:

@@ -17,8 +17,9 @@ from .check import Misfit, PowerOfTwo, Whole, check
 
 # An element is a word of a stream, of which a request names the bytes.
 ELEMENT_BITS = 32
-# A word of the bus.
+# A word of the bus, if nothing else is said.
 WORD_BITS = 64
+LEAST_BUS, MOST_BUS = WORD_BITS // 8, 16
 MOST_SIZE = 2
 SPAN_BITS, ADDRESS_BITS = 16, 32
 MOST_SPAN = (1 << SPAN_BITS) - 1
@@ -39,10 +40,11 @@ class Dma:
     ----------
     ports : int       Requests that may be under way at once, each with a stream of elements each way.
     loops : int       Of a request.
-    beats : int       Of a burst at most, words of 64 bits.
-    room : int        Words of 64 bits of each port: those that were asked for, and those to be written.
+    beats : int       Of a burst at most, words of the bus.
+    room : int        Words of the bus of each port: those that were asked for, and those to be written.
     lists : bool      Requests may follow linked lists.
-    wide : bool       Streams are of 64 bits, and may be words of the bus, of which each has several elements.
+    wide : bool       Streams are as wide as the bus, and may be words of it, of which each has several elements.
+    bus_bytes : int   Of a word of the bus.
     """
 
     ports: Annotated[int, Whole(1, MOST_PORTS)] = 4
@@ -51,14 +53,20 @@ class Dma:
     room: Annotated[int, PowerOfTwo(LEAST_BEATS, 4 * MOST_BEATS)] = 32
     lists: bool = False
     wide: bool = False
+    bus_bytes: Annotated[int, PowerOfTwo(LEAST_BUS, MOST_BUS)] = LEAST_BUS
 
     def __post_init__(self) -> None:
         check(self, "dma", self._misfits)
 
     @property
+    def word_bits(self) -> int:
+        """Of a word of the bus."""
+        return 8 * self.bus_bytes
+
+    @property
     def stream_bits(self) -> int:
         """Of the streams of ports."""
-        return WORD_BITS if self.wide else ELEMENT_BITS
+        return self.word_bits if self.wide else ELEMENT_BITS
 
     def _misfits(self) -> Iterator[Misfit]:
         if self.room < self.beats:
@@ -66,6 +74,9 @@ class Dma:
         if self.lists and self.loops <= NODES_AXIS:
             yield Misfit("loops", f"is {self.loops}, but the nodes of lists are counted by one of their own",
                          f"give {NODES_AXIS + 1} or more")
+        if self.lists and self.bus_bytes != NODE_BYTES:
+            yield Misfit("bus_bytes", f"is {self.bus_bytes}, but lists have heads of {NODE_BYTES} bytes, words of the bus",
+                         f"give {NODE_BYTES}, or leave out lists")
 
 
 @dataclass(frozen=True)

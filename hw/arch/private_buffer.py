@@ -268,9 +268,9 @@ class Bank:
         return self.values // self.sinks
 
     @property
-    def pieces(self) -> int:
-        """Words of the bus in a row of a wide bank."""
-        return self.sinks * self.bits // WORD_BITS
+    def row_bits(self) -> int:
+        """Of a row of a wide bank."""
+        return self.sinks * self.bits
 
     @property
     def fibers(self) -> int:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
-from ..arch.dma import ADDRESS_BITS, Dma
+from ..arch.dma import ADDRESS_BITS, LEAST_BUS, Dma
 from ..emit import Macro, macro
 from ..soc.axi_data import axi_part
 from ..soc.axi_lite import OKAY
-from ..soc.burst import FULL_SIZE, INCREMENTING
+from ..soc.burst import INCREMENTING
 from ..stream.fifo import Fifo, Fifo2
 from ..stream.lead import lead
 from .port import BURST, Port
 from .request import request_layout
 from .turns import Turns
 
-# The AXI4 master, 64 bits, as flat members with the bus's own names.
-BUS = {name: member.flip() for name, member in axi_part(("aw", "w", "b", "ar", "r"), ADDRESS_BITS, "m_axi_").items()}
+
+def bus(bus_bytes: int = LEAST_BUS) -> dict[str, wiring.Member]:
+    """The AXI4 master of so many bytes a word, as flat members with the bus's own names."""
+    found = {name: member.flip() for name, member in axi_part(("aw", "w", "b", "ar", "r"), ADDRESS_BITS, "m_axi_").items()}
+    return found | {"m_axi_wdata": Out(8 * bus_bytes), "m_axi_wstrb": Out(bus_bytes), "m_axi_rdata": In(8 * bus_bytes)}
+
+
 # Bursts whose words are not all sent.
 ORDERED = 16
 
@@ -56,7 +62,8 @@ class DmaEngine(wiring.Component):
         wide = {"whole": In(1), "ragged": Out(1)} if dma.wide else {}
         members = {**wide, "request": In(stream.Signature(request_layout(dma.loops))), "load": Out(elements),
                    "store": In(elements), "ended": Out(1), "failed": Out(1)}
-        super().__init__({**{f"{name}{n}": member for n in range(dma.ports) for name, member in members.items()}, **BUS})
+        super().__init__({**{f"{name}{n}": member for n in range(dma.ports) for name, member in members.items()},
+                          **bus(dma.bus_bytes)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -78,14 +85,15 @@ class DmaEngine(wiring.Component):
             order.i.payload.eq(writes.o.payload), order.i.valid.eq(writes.o.valid & write_slice.i.ready),
             writes.o.ready.eq(write_slice.i.ready & order.i.ready),
         ]
+        low = exact_log2(self.dma.bus_bytes)
         for channel, taken in (("ar", read_slice), ("aw", write_slice)):
             burst = Signal.like(reads.o.payload, name=f"{channel}_burst")
             m.d.comb += [
                 burst.eq(taken.o.payload), getattr(self, f"m_axi_{channel}valid").eq(taken.o.valid),
                 taken.o.ready.eq(getattr(self, f"m_axi_{channel}ready")), getattr(self, f"m_axi_{channel}id").eq(burst.of),
-                getattr(self, f"m_axi_{channel}addr").eq(burst.word.line << 3),
+                getattr(self, f"m_axi_{channel}addr").eq(burst.word.line << low),
                 getattr(self, f"m_axi_{channel}len").eq(burst.word.beats),
-                getattr(self, f"m_axi_{channel}size").eq(FULL_SIZE), getattr(self, f"m_axi_{channel}burst").eq(INCREMENTING)]
+                getattr(self, f"m_axi_{channel}size").eq(low), getattr(self, f"m_axi_{channel}burst").eq(INCREMENTING)]
         self._words(m, order, ports, Signal.like(writes.o.payload, name="current"))
         m.d.comb += [self.m_axi_rready.eq(1), self.m_axi_bready.eq(1)]
         return m
@@ -119,6 +127,5 @@ class DmaEngine(wiring.Component):
             m.d.sync += sent.eq(sent + 1)
             with m.If(ends):
                 m.d.sync += sent.eq(0)
-        m.d.comb += [self.m_axi_wdata.eq(words.o.payload[:64]), self.m_axi_wstrb.eq(words.o.payload[64:72]),
-                     self.m_axi_wlast.eq(words.o.payload[72]), self.m_axi_wvalid.eq(words.o.valid),
-                     words.o.ready.eq(self.m_axi_wready)]
+        m.d.comb += [Cat(self.m_axi_wdata, self.m_axi_wstrb, self.m_axi_wlast).eq(words.o.payload),
+                     self.m_axi_wvalid.eq(words.o.valid), words.o.ready.eq(self.m_axi_wready)]

@@ -7,6 +7,7 @@ from typing import Any
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from ..arch.dma import MOST_BEATS, MOST_SIZE, SPAN_BITS, Dma
 from ..emit import Macro, macro
@@ -14,7 +15,7 @@ from ..soc.mover import Pieces
 from ..soc.rows import LINES
 from ..stream.fifo import Fifo, Fifo2
 from ..stream.lead import lead
-from .lanes import PART, WORD, Pack, Unpack
+from .lanes import Pack, Unpack, of_bus, part_layout, word_layout
 from .list_walk import ListWalk
 from .realign import Gather, Scatter
 from .request import RUN, request_layout
@@ -53,11 +54,11 @@ class Port(wiring.Component):
     store : In(stream)      Elements to memory; only those of requests are taken.
     ended : Out(1)          The request has ended: its last element was taken, or its last word is in memory.
     failed : Out(1)         With `ended`: an answer of the bus was an error.
-    read : Out(stream), write : Out(stream)      `BURST`: the first word of 64 bits, beats less one.
-    came : In(1), came_word : In(64), came_error : In(1)     A word that was asked for; it has room.
-    word : Out(stream)      `WORD`: those of the bursts of `write`, in order.
+    read : Out(stream), write : Out(stream)      `BURST`: the first word of the bus, beats less one.
+    came : In(1), came_word : In, came_error : In(1)         A word that was asked for; it has room.
+    word : Out(stream)      `word_layout`: those of the bursts of `write`, in order.
     answered : In(1), answered_error : In(1)                 A burst is written.
-    whole : In(1), ragged : Out(1)     With `Dma.wide`: elements of the request come and go as whole words of 64 bits; with
+    whole : In(1), ragged : Out(1)     With `Dma.wide`: elements of the request come and go as whole words of the bus; with
                             `ended`, they were no whole number of these. Lists are not `whole`.
 
     Timing: with `whole` a word of memory, else an element a cycle each way. `WRITES` bursts, with `wide` `WIDE_WRITES`, and
@@ -71,17 +72,18 @@ class Port(wiring.Component):
         wide = {"whole": In(1), "ragged": Out(1)} if dma.wide else {}
         super().__init__({**wide, "request": In(stream.Signature(request_layout(dma.loops))), "load": Out(elements),
                           "store": In(elements), "ended": Out(1), "failed": Out(1), "read": Out(bursts), "write": Out(bursts),
-                          "came": In(1), "came_word": In(64), "came_error": In(1), "word": Out(stream.Signature(WORD)),
+                          "came": In(1), "came_word": In(dma.word_bits), "came_error": In(1),
+                          "word": Out(stream.Signature(word_layout(dma.bus_bytes))),
                           "answered": In(1), "answered_error": In(1)})
 
     @property
     def module_name(self) -> str:
         more = "_lists" * self.dma.lists + "_wide" * self.dma.wide
-        return f"dma_port_{self.dma.loops}_{self.dma.beats}_{self.dma.room}{more}"
+        return of_bus(f"dma_port_{self.dma.loops}_{self.dma.beats}_{self.dma.room}{more}", self.dma.bus_bytes)
 
     @property
     def emit_key(self) -> tuple[int, ...]:
-        return self.dma.loops, self.dma.beats, self.dma.room, self.dma.lists, self.dma.wide
+        return self.dma.loops, self.dma.beats, self.dma.room, self.dma.lists, self.dma.wide, self.dma.bus_bytes
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -109,9 +111,9 @@ class Port(wiring.Component):
         else:
             m.d.comb += [lists.i.valid.eq(self.request.valid & self.request.ready & linked), lost.eq(lists.lost & lists.goes)]
         parts, pieces = self._cut(m, runs, size)
-        m.submodules.words = words = macro(Fifo(WORD, self.dma.room))
-        m.submodules.unpack = unpack = macro(Unpack())
-        m.submodules.pack = pack = macro(Pack())
+        m.submodules.words = words = macro(Fifo(word_layout(self.dma.bus_bytes), self.dma.room))
+        m.submodules.unpack = unpack = macro(Unpack(self.dma.bus_bytes))
+        m.submodules.pack = pack = macro(Pack(self.dma.bus_bytes))
         m.d.comb += [
             unpack.size.eq(size), pack.size.eq(size),
             unpack.run.payload.eq(parts.o.payload), pack.run.payload.eq(parts.o.payload),
@@ -147,8 +149,8 @@ class Port(wiring.Component):
     def _whole(self, m: Module, parts: Macro, words: Macro, size: Signal, stores: Value,
                narrow: tuple[Macro, Macro]) -> tuple[Macro, Macro]:
         """What moves whole words, in place of what moves elements, while the request is of such a stream."""
-        m.submodules.gather = gather = macro(Gather())
-        m.submodules.scatter = scatter = macro(Scatter())
+        m.submodules.gather = gather = macro(Gather(self.dma.bus_bytes))
+        m.submodules.scatter = scatter = macro(Scatter(self.dma.bus_bytes))
         whole = Signal()
         torn = Signal()
         with m.If(self.request.valid & self.request.ready):
@@ -205,7 +207,7 @@ class Port(wiring.Component):
     def _cut(self, m: Module, runs: Any, size: Signal) -> tuple[Macro, Macro]:
         """Each run where its elements are, and as bursts."""
         # A run has a word or more, so that those wait here whose words have been asked for.
-        m.submodules.parts = parts = macro(Fifo(PART, self.dma.room))
+        m.submodules.parts = parts = macro(Fifo(part_layout(self.dma.bus_bytes), self.dma.room))
         m.submodules.pieces = pieces = macro(ShortPieces(self.dma.beats))
         taker = pieces.i
         if self.dma.wide:
@@ -216,12 +218,14 @@ class Port(wiring.Component):
         run = runs.payload
         there = run.there != 0
         end = Signal(END_BITS)
+        low = exact_log2(self.dma.bus_bytes)        # bits of an address that are within a word
         m.d.comb += [
-            end.eq(run.address[:3] + (run.there << size)),
+            end.eq(run.address[:low] + (run.there << size)),
             parts.i.payload.offset.eq(run.address), parts.i.payload.there.eq(run.there), parts.i.payload.pad.eq(run.pad),
             parts.i.payload.last.eq(run.last), parts.i.payload.head.eq(run.head),
             parts.i.valid.eq(runs.valid & (taker.ready | ~there)),
-            taker.payload.line.eq(run.address[3:]), taker.payload.lines.eq(Mux(run.head, 1, (end + 7) >> 3)),
+            taker.payload.line.eq(run.address[low:]),
+            taker.payload.lines.eq(Mux(run.head, 1, (end + self.dma.bus_bytes - 1) >> low)),
             taker.valid.eq(runs.valid & there & parts.i.ready),
             runs.ready.eq(parts.i.ready & (taker.ready | ~there)),
         ]

@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .dma import BUS
+from .dma import bus
 
 # Bursts that are under way in a direction are fewer than 2^16: 16 ports, of up to 256 words each.
 COUNT_BITS = 16
@@ -33,7 +33,7 @@ class Quiet(wiring.Component):
 
     def __init__(self) -> None:
         super().__init__({**{f"m_axi_{name}": In(1) for name in WATCHED}, "quiet": Out(1)})
-        assert {f"m_axi_{name}" for name in WATCHED} <= BUS.keys(), "signals are those of the bus"
+        assert {f"m_axi_{name}" for name in WATCHED} <= bus().keys(), "signals are those of the bus"
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

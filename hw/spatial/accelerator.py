@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In
 
 from ..arch.accelerator import Accelerator
 from ..arch.outer_product import OuterProduct
-from ..dma.dma import BUS
+from ..dma.dma import bus
 from ..emit import macro
 from ..stream.lead import lead
 from .command.queue import PORTS, CommandQueue
@@ -42,7 +42,7 @@ class SpatialAccelerator(wiring.Component):
 
     def __init__(self, accelerator: Accelerator | OuterProduct) -> None:
         self.accelerator, self.module_name = accelerator, accelerator.name.lower()
-        super().__init__({**PORTS, **BUS})
+        super().__init__({**PORTS, **bus(accelerator.dma.bus_bytes)})
 
     @property
     def emit_key(self) -> str:
@@ -57,7 +57,7 @@ class SpatialAccelerator(wiring.Component):
         for name, member in status_members(self.accelerator.watchdog, self.accelerator.counters).items():
             front, behind = getattr(queue, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
-        for part, ports in ((queue, PORTS), (core, BUS)):
+        for part, ports in ((queue, PORTS), (core, bus(self.accelerator.dma.bus_bytes))):
             for name, member in ports.items():
                 own, inner = getattr(self, name), getattr(part, name)
                 m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)

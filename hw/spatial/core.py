@@ -14,7 +14,7 @@ from ..arch.elastic import Elastic
 from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
 from ..arch.vectored import Vectored
 from ..arch.written import Written
-from ..dma.dma import BUS
+from ..dma.dma import bus
 from ..dma.quiet import WATCHED, Quiet
 from ..emit import Macro, macro
 from ..stream.lead import lead
@@ -62,8 +62,8 @@ class Core(wiring.Component):
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_core"
         self._counted = accelerator.launches > 0 or accelerator.shared > 1
         self._anew = Signal(name="anew")
-        super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog, accelerator.counters), **BUS,
-                          **ram_members(accelerator.ram_bytes)})
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog, accelerator.counters),
+                          **bus(accelerator.dma.bus_bytes), **ram_members(accelerator.ram_bytes)})
 
     @property
     def emit_key(self) -> str:
@@ -76,7 +76,7 @@ class Core(wiring.Component):
         m.submodules.dispatch = dispatch = self._part(Dispatch(self.accelerator))
         written = tuple(each for each in self.accelerator.results if isinstance(each, Written))
         m.submodules.array = array = self._part(self._array(written))
-        for name, member in BUS.items():
+        for name, member in bus(self.accelerator.dma.bus_bytes).items():
             own, inner = getattr(self, name), getattr(dispatch, name)
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
         spoilt = Signal()           # there was an error of the bus or of a tensor, and the parts are as that has left them
@@ -124,8 +124,8 @@ class Core(wiring.Component):
         array = self.accelerator.array
         if isinstance(array, Vectored):
             result, = self.accelerator.rows
-            return BufferedVectors(array, result)
-        return BufferedArray(array, self.accelerator.buffers, written)
+            return BufferedVectors(array, result, self.accelerator.dma.word_bits)
+        return BufferedArray(array, self.accelerator.buffers, written, self.accelerator.dma.word_bits)
 
     def _part(self, component: wiring.Component) -> Macro:
         """A part that begins anew when all is given up."""
@@ -230,7 +230,8 @@ class Core(wiring.Component):
                 lead(m, getattr(array, result.tensor.name), getattr(dispatch, f"s{n}"))
                 m.d.comb += array.size.eq(getattr(dispatch, f"size{n}"))
                 continue
-            buffer = self._part(WideResult(result, self._counted) if result.wide else ResultBuffer(result))
+            wide = WideResult(result, self._counted, self.accelerator.dma.word_bits) if result.wide else None
+            buffer = self._part(wide or ResultBuffer(result))
             m.submodules[f"result_{result.tensor.name}"] = buffer
             m.d.comb += buffer.parts.eq(decoder.parts)
             if result.wide:

@@ -13,7 +13,7 @@ from ..arch import command
 from ..arch.accelerator import Accelerator
 from ..arch.dma import ELEMENT_BITS
 from ..arch.outer_product import OuterProduct
-from ..dma.dma import BUS
+from ..dma.dma import bus
 from ..emit import Macro, macro
 from ..memory.sram import Sram
 from ..soc.picorv32 import PicoRv32
@@ -117,7 +117,7 @@ class SpatialSystem(wiring.Component):
     def __init__(self, accelerator: Accelerator | OuterProduct) -> None:
         assert accelerator.ram_bytes, "the core has memory"
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_system"
-        super().__init__({**BUS, "status": Out(32), "trap": Out(1),
+        super().__init__({**bus(accelerator.dma.bus_bytes), "status": Out(32), "trap": Out(1),
                           **(stall_members() if accelerator.counters else {})})
 
     @property
@@ -132,7 +132,7 @@ class SpatialSystem(wiring.Component):
             Coprocessor(self.accelerator.queue, self.accelerator.watchdog, self.accelerator.counters))
         m.submodules.boot = boot = macro(Boot(size, len(self.accelerator.streams) - 1))
         m.submodules.processor = processor = macro(CommandingCore(size))
-        for name, member in BUS.items():
+        for name, member in bus(self.accelerator.dma.bus_bytes).items():
             own, inner = getattr(self, name), getattr(core, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
         for name, member in status_members(self.accelerator.watchdog, self.accelerator.counters).items():

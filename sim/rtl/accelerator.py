@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from amaranth.hdl import Shape
 from amaranth.lib import wiring
 
 from ...cache import Cache, home
 from ...hw import emit
 from ...hw.arch.command import REGISTERS, STALLS, Word
+from ...hw.arch.dma import LEAST_BUS
 from ...hw.arch.errors import UserError
 from ...hw.component import module_name
 from . import verilator
@@ -53,7 +55,7 @@ class SimulatedAccelerator(Process):
     top : Component        `SpatialAccelerator`, or one with a processor, fresh.
     memory_bytes : int     From address 0 on; a multiple of 8.
     latency : int          Cycles from an address to its first word, and from the last beat of a write to its answer, 1 or more.
-                           Otherwise a 64-bit beat passes in every cycle, in both directions at once.
+                           Otherwise a word of the bus passes in every cycle, in both directions at once.
     counters : bool        It counts why streams wait.
     cache : Path           Folder of built models; default: the user's.
     """
@@ -67,7 +69,9 @@ class SimulatedAccelerator(Process):
         has_queue = "s_axil_awvalid" in top.signature.members
         platform = emit.collect(top, Cache(cache) if cache else home())
         name = module_name(top)
+        bus_bytes = Shape.cast(top.signature.members["m_axi_wstrb"].shape).width
         lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue]
+        lines += [f"#define BUS_BYTES {bus_bytes}"] if bus_bytes != LEAST_BUS else []
         places = [f"{each.offset}u" if has_queue else f"top->{each.name}" for each in REGISTERS
                   if each.name in STALLS and counters]
         lines += [f"#define COUNTERS {', '.join(places)}"] if places else []

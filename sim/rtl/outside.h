@@ -1,6 +1,6 @@
 // The memory outside of a simulated design, behind its AXI4 bus.
 //
-// It takes bursts of reads and of writes at the same time, each in order, a 64-bit beat a cycle: the first word of a burst that was
+// It takes bursts of reads and of writes at the same time, each in order, a beat of BUS_BYTES (by default 8) a cycle: the first word of a burst that was
 // asked for in cycle n comes in cycle n + latency, or behind that of the burst before; a write is answered `latency` cycles after
 // its last beat. Answers have the identities of their bursts.
 //
@@ -16,7 +16,13 @@
 
 #include "pipe.h"
 
+#ifndef BUS_BYTES
+#define BUS_BYTES 8
+#endif
+
 static const uint32_t kOkay = 0, kError = 2;
+// Words of memory in a beat.
+static const uint64_t kWords = BUS_BYTES / 8;
 
 static std::vector<uint64_t> memory;
 static uint64_t latency, cycles, words_read, words_written;
@@ -35,7 +41,19 @@ static bool inside(uint64_t address, uint64_t words) {
 }
 
 static Burst burst(uint64_t at, uint32_t beats, uint32_t id) {
-    return {at, beats, id, cycles + latency, !inside(at, beats)};
+    return {at, beats, id, cycles + latency, at % BUS_BYTES != 0 || !inside(at, beats * kWords)};
+}
+
+// The words of a beat at a port of 64 bits, and at a wider one, which Verilator has as words of 32 bits.
+static void give_words(uint64_t& port, const uint64_t* words) { port = *words; }
+static void take_words(const uint64_t& port, uint64_t* words) { *words = port; }
+template <typename Wide>
+static void give_words(Wide& port, const uint64_t* words) {
+    for (uint64_t n = 0; n < 2 * kWords; ++n) port[n] = uint32_t(words[n / 2] >> 32 * (n % 2));
+}
+template <typename Wide>
+static void take_words(const Wide& port, uint64_t* words) {
+    for (uint64_t n = 0; n < kWords; ++n) words[n] = port[2 * n] | uint64_t(port[2 * n + 1]) << 32;
 }
 
 // Forget what is under way.
@@ -55,7 +73,8 @@ static void give_memory() {
     if (read) {
         const Burst& front = reads.front();
         top->m_axi_rid = front.id;
-        top->m_axi_rdata = front.failed ? 0 : memory[front.at / 8];
+        static const uint64_t nothing[kWords] = {};
+        give_words(top->m_axi_rdata, front.failed ? nothing : &memory[front.at / 8]);
         top->m_axi_rresp = front.failed ? kError : kOkay;
         top->m_axi_rlast = front.beats == 1;
     }
@@ -70,21 +89,26 @@ static void give_memory() {
 // What it takes, and what is taken from it, when all has settled.
 static void take_memory() {
     if (top->m_axi_rvalid && top->m_axi_rready) {
-        ++words_read;
-        reads.front().at += 8;
+        words_read += kWords;
+        reads.front().at += BUS_BYTES;
         if (!--reads.front().beats) reads.pop_front();
     }
     if (top->m_axi_bvalid && top->m_axi_bready) answers.pop_front();
     if (top->m_axi_wvalid && top->m_axi_wready) {
-        ++words_written;
+        words_written += kWords;
         Burst& front = writes.front();
         if (!front.failed) {
-            uint64_t mask = 0;
-            for (int byte = 0; byte < 8; ++byte) mask |= top->m_axi_wstrb >> byte & 1 ? 0xFFull << 8 * byte : 0;
-            uint64_t& word = memory[front.at / 8];
-            word = (word & ~mask) | (top->m_axi_wdata & mask);
+            uint64_t words[kWords];
+            take_words(top->m_axi_wdata, words);
+            for (uint64_t n = 0; n < kWords; ++n) {
+                uint64_t mask = 0;
+                for (int byte = 0; byte < 8; ++byte)
+                    mask |= uint64_t(top->m_axi_wstrb) >> (8 * n + byte) & 1 ? 0xFFull << 8 * byte : 0;
+                uint64_t& word = memory[front.at / 8 + n];
+                word = (word & ~mask) | (words[n] & mask);
+            }
         }
-        front.at += 8;
+        front.at += BUS_BYTES;
         --front.beats;
         front.failed |= bool(top->m_axi_wlast) != !front.beats;
         if (!front.beats) {

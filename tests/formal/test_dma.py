@@ -21,6 +21,7 @@ from sardonyx.hw.spatial.buffer.feeder import Feeder
 
 DMA = Dma(ports=1, loops=1, beats=2, room=4)
 WITH_LISTS = Dma(ports=1, loops=2, beats=2, room=4, lists=True)
+WIDER = Dma(ports=1, loops=1, beats=2, room=4, wide=True, bus_bytes=16)
 LEVEL = 3
 
 
@@ -109,7 +110,7 @@ class Between(Harness):
         keeps_contract(m, self.takes, out)
 
 
-@pytest.mark.parametrize("dma", [DMA, WITH_LISTS])
+@pytest.mark.parametrize("dma", [DMA, WITH_LISTS, WIDER])
 def test_ports_ask_for_what_has_room_and_offer_what_is_there(dma: Dma, tmp_path: Path) -> None:
     assert prove(Asking(dma), tmp_path) == Verdict(True)
 
@@ -118,11 +119,12 @@ def test_bursts_of_ports_can_wait_and_move(tmp_path: Path) -> None:
     assert cover(Asking(), tmp_path, 14)
 
 
-def test_elements_and_words_of_them_keep_the_contract(tmp_path: Path) -> None:
-    assert prove(Side({"unpack": Between(Unpack(), ("run", "word"), "o", ("size",)),
-                       "pack": Between(Pack(), ("run", "i"), "word", ("size",)),
-                       "gather": Between(Gather(), ("run", "word"), "o", ("size",)),
-                       "scatter": Between(Scatter(), ("run", "i"), "word", ("size",)),
+@pytest.mark.parametrize("bus_bytes", [8, 16])
+def test_elements_and_words_of_them_keep_the_contract(bus_bytes: int, tmp_path: Path) -> None:
+    assert prove(Side({"unpack": Between(Unpack(bus_bytes), ("run", "word"), "o", ("size",)),
+                       "pack": Between(Pack(bus_bytes), ("run", "i"), "word", ("size",)),
+                       "gather": Between(Gather(bus_bytes), ("run", "word"), "o", ("size",)),
+                       "scatter": Between(Scatter(bus_bytes), ("run", "i"), "word", ("size",)),
                        "feeder": Between(Feeder(3), ("i",), "o", ("narrow",))}), tmp_path) == Verdict(True)
 
 

@@ -25,6 +25,7 @@ class Memory:
 
     def __init__(self, dut: Any, content: np.ndarray, seed: int, rate: float = 0.3, prefix: str = "m_axi_") -> None:
         self.dut, self.content, self._prefix = dut, content, prefix
+        self._bytes = len(self._of("wstrb"))        # of a word of the bus
         self._draw, self._rate = random.Random(seed), rate
         self.reads: list[list[Any]] = []        # an address, and its next beat
         self.writes: list[Address] = []
@@ -50,7 +51,7 @@ class Memory:
             await RisingEdge(self.dut.clk)
             for channel in ("ar", "aw"):
                 if fields := self._offered(channel, ADDRESS):
-                    self._asked(channel, Address(*fields))
+                    self._asked(channel, Address(*fields, self._bytes))
             if fields := self._offered("w", ("data", "strb", "last")):
                 self.words.append(fields)
             # Words may come before their address.
@@ -79,7 +80,7 @@ class Memory:
         return fields if valid and ready else None
 
     def _asked(self, channel: str, address: Address) -> None:
-        assert address.legal and address.size == 3, address
+        assert address.legal and 1 << address.size == self._bytes, address
         self.taken[channel].append(address)
         if channel == "ar":
             self.reads.append([address, 0])
@@ -92,8 +93,8 @@ class Memory:
         address = self.writes[0]
         at = address.beats()[self._beat]
         assert last == (self._beat == address.len), f"beat {self._beat} of {address} is {'' if last else 'not '}the last"
-        if at + 8 <= len(self.content):
-            for lane in range(8):
+        if at + self._bytes <= len(self.content):
+            for lane in range(self._bytes):
                 if strobe >> lane & 1:
                     self.content[at + lane] = word >> 8 * lane & 0xFF
         else:
@@ -111,9 +112,9 @@ class Memory:
         if chosen:
             address, beat = chosen
             at = address.beats()[beat]
-            there = at + 8 <= len(self.content)
+            there = at + self._bytes <= len(self.content)
             self._of("rid").value = address.id
-            self._of("rdata").value = int.from_bytes(self.content[at:at + 8].tobytes(), "little") if there else 0
+            self._of("rdata").value = int.from_bytes(self.content[at:at + self._bytes].tobytes(), "little") if there else 0
             self._of("rresp").value = OKAY if there else SLVERR
             self._of("rlast").value = int(beat == address.len)
         return chosen

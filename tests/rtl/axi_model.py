@@ -26,12 +26,13 @@ class Address:
     len: int
     size: int = 3
     burst: int = INCR
+    bus_bytes: int = BUS_BYTES
 
     @property
     def legal(self) -> bool:
-        """Whether AXI4 allows it on a bus of 64 bits."""
+        """Whether AXI4 allows it on its bus."""
         bytes_, beats = 1 << self.size, self.len + 1
-        if bytes_ > BUS_BYTES or self.burst > WRAP:
+        if bytes_ > self.bus_bytes or self.burst > WRAP:
             return False
         if self.burst == FIXED:
             return beats <= 16

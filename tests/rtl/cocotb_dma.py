@@ -60,16 +60,16 @@ async def begun(dut: Any) -> None:
     dut.rst.value = 0
 
 
-def whole_words(elements: "list[int]", size: int) -> "list[int]":
-    """Elements as words of 64 bits, the last one filled up."""
+def whole_words(elements: "list[int]", size: int, bus_bytes: int) -> "list[int]":
+    """Elements as words of the bus, the last one filled up."""
     content = b"".join((each % (1 << (8 << size))).to_bytes(1 << size, "little") for each in elements)
-    return [int.from_bytes(content[at:at + 8], "little") for at in range(0, len(content), 8)]
+    return [int.from_bytes(content[at:at + bus_bytes], "little") for at in range(0, len(content), bus_bytes)]
 
 
 async def do(dut: Any, port: int, request: Request, elements: "list[int]", draw: random.Random,
              whole: bool = False) -> "tuple[list[int], int]":
     """Have a port do a request: the elements or words that it loads, and whether it failed."""
-    ragged = (len(addresses(request)) << request.size) % 8 if whole else 0
+    ragged = (len(addresses(request)) << request.size) % len(dut.m_axi_wstrb) if whole else 0
     getattr(dut, f"whole{port}").value = int(whole)
     asks, load, store = ({part: getattr(dut, f"{name}{port}__{part}") for part in ("payload", "valid", "ready")}
                          for name in ("request", "load", "store"))
@@ -97,7 +97,13 @@ async def do(dut: Any, port: int, request: Request, elements: "list[int]", draw:
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def elements_move_as_in_numpy_whatever_the_memory_does(dut: Any) -> None:
+    await elements_move(dut)
+
+
+async def elements_move(dut: Any) -> None:
+    """Requests of all ports at once, of elements and of whole words."""
     await begun(dut)
+    bus_bytes = len(dut.m_axi_wstrb)
     golden = np.random.default_rng(1).integers(0, 256, BYTES, np.uint8)
     memory = Memory(dut, golden.copy(), 2)
     cocotb.start_soon(memory.run())
@@ -109,7 +115,7 @@ async def elements_move_as_in_numpy_whatever_the_memory_does(dut: Any) -> None:
             count = len(addresses(request))
             elements = [draw.getrandbits(32) for _ in range(count)] if request.stores else []
             whole = draw.random() < 0.5
-            words = whole_words(elements, request.size) if whole else elements
+            words = whole_words(elements, request.size, bus_bytes) if whole else elements
             given, failed = await do(dut, port, request, words, draw, whole)
             assert not failed
             if request.stores:
@@ -117,7 +123,7 @@ async def elements_move_as_in_numpy_whatever_the_memory_does(dut: Any) -> None:
                 continue
             wanted = loaded(golden, request)
             if whole:
-                wanted = whole_words(wanted, request.size)[:(count << request.size) // 8]
+                wanted = whole_words(wanted, request.size, bus_bytes)[:(count << request.size) // bus_bytes]
             assert given == wanted, (number, request)
 
     for task in [cocotb.start_soon(one(port)) for port in range(DMA.ports)]:

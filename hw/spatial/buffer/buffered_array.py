@@ -44,6 +44,7 @@ class BufferedArray(Component):
     array : Spatial | Elastic
     buffers : sequence of PrivateBuffer
     results : sequence of Written
+    word_bits : int                    Of the words that fill wide buffers.
 
     Members
     -------
@@ -61,13 +62,15 @@ class BufferedArray(Component):
     Source: Stellar Fig. 8. Departure: no register files, as the order in which a buffer gives is that in which the array takes.
     """
 
-    def __init__(self, array: Spatial | Elastic, buffers: Sequence[PrivateBuffer], results: Sequence[Written] = ()) -> None:
+    def __init__(self, array: Spatial | Elastic, buffers: Sequence[PrivateBuffer], results: Sequence[Written] = (),
+                 word_bits: int = WORD_BITS) -> None:
+        self.word_bits = word_bits
         self.array, self.buffers, self.results, self.module_name = array, tuple(buffers), tuple(results), array.name.lower()
         fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
         fed |= {name for result in self.results for name in result.ports}
         streams = array_streams(array) if isinstance(array, Spatial) else elastic_streams(array)
         self._kept = {name: member for name, member in streams.items() if name not in fed}
-        fills = {buffer.name(n, name): In(stream.Signature(WORD_BITS if bank.wide else DATA_BITS)) for buffer in self.buffers
+        fills = {buffer.name(n, name): In(stream.Signature(word_bits if bank.wide else DATA_BITS)) for buffer in self.buffers
                  for n, bank in enumerate(buffer.banks) for name in bank.streams}
         gives = {result.name(name): Out(stream.Signature(bits)) for result in self.results
                  for name, bits in result.arrays.items()}
@@ -83,7 +86,7 @@ class BufferedArray(Component):
 
     @property
     def emit_key(self) -> str:
-        return repr((self.array, self.buffers, self.results))
+        return repr((self.array, self.buffers, self.results, self.word_bits))
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -103,8 +106,9 @@ class BufferedArray(Component):
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
                 kind = (RowBank if bank.whole else AssociativeBank if bank.matched else GatherBank if bank.bases
-                        else WideBank if bank.wide else None)
-                part: Any = macro(kind(bank, name) if kind else walking(bank, name))
+                        else None)
+                part: Any = macro(WideBank(bank, name, self.word_bits) if bank.wide else
+                                  kind(bank, name) if kind else walking(bank, name))
                 m.submodules[f"buffer_{buffer.name(n)}"] = part
                 if bank.wide:
                     self._set(m, part, bank, getattr(self, buffer.name(n, "torn")), inside, lengths)

@@ -8,28 +8,28 @@ from typing import Any
 from amaranth.hdl import Cat, Module, Signal
 
 from ...arch.accelerator import Collected
-from ...arch.dma import MOST_SIZE, WORD_BITS
+from ...arch.dma import MOST_SIZE
 
 
-def rows(m: Module, result: Collected, banks: Sequence[Any], size: Any, out: Any) -> None:
-    """Give the rows of streams, a word of each at once, whose low bytes leave one behind the other in words of 64 bits.
+def rows(m: Module, result: Collected, banks: Sequence[Any], size: Any, out: Any, word_bits: int) -> None:
+    """Give the rows of streams, a word of each at once, whose low bytes leave one behind the other in words of some bits.
 
-    size: logarithm of the bytes of an element there, one of `Collected.sizes`.
+    size: logarithm of the bytes of an element there, one of `Collected.sizes` for these words.
     """
     count = len(banks)
-    pieces = (count << MOST_SIZE) * 8 // WORD_BITS
+    pieces = (count << MOST_SIZE) * 8 // word_bits
     piece = Signal(range(pieces))
     last = Signal()
     goes = Signal()
     m.d.comb += [out.valid.eq(Cat(bank.valid for bank in banks).all()), goes.eq(out.valid & out.ready),
                  *(bank.ready.eq(goes & last) for bank in banks)]
-    for each in result.sizes:
+    for each in result.sizes(word_bits):
         with m.If(size == each):
             bits = 8 << each
             row = Signal(count * bits, name=f"row_of_{bits}")
             m.d.comb += [row.eq(Cat(_as(bank.payload, bits) for bank in banks)),
-                         out.payload.eq(row.word_select(piece, WORD_BITS)),
-                         last.eq(piece == count * bits // WORD_BITS - 1)]
+                         out.payload.eq(row.word_select(piece, word_bits)),
+                         last.eq(piece == count * bits // word_bits - 1)]
     with m.If(goes):
         m.d.sync += piece.eq(piece + 1)
         with m.If(last):

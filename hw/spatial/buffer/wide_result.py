@@ -19,18 +19,19 @@ from .rows import rows
 class WideResult(wiring.Component):
     """A bank behind each port, of which the next words are a row.
 
-    Behaviour: the low bytes of the sums of a row leave one behind the other, as many as elements in memory have, in words of 64
-    bits: of eight ports bytes are one word, elements of 4 bytes are four words.
+    Behaviour: the low bytes of the sums of a row leave one behind the other, as many as elements in memory have, in words: of
+    eight ports bytes are one word of 64 bits, elements of 4 bytes are four of these.
 
     Parameters
     ----------
     result : Collected       With `wide`.
     counted : bool           As of `ResultBank`.
+    word_bits : int          Of a word.
 
     Members
     -------
     i0, ... : In(stream)     The ports.
-    o : Out(stream)          Words of 64 bits.
+    o : Out(stream)          Words.
     parts : In(16), count : In     As of `ResultBank`.
     size : In(2)             Logarithm of the bytes of an element in memory, one of `Collected.sizes`; stays while a request
                              takes rows.
@@ -39,20 +40,20 @@ class WideResult(wiring.Component):
     Source: Gemmini's accumulator, of which a row is read in a cycle.
     """
 
-    def __init__(self, result: Collected, counted: bool) -> None:
+    def __init__(self, result: Collected, counted: bool, word_bits: int = WORD_BITS) -> None:
         assert result.wide, "rows are what it gives"
-        self.result, self.counted = result, counted
+        self.result, self.counted, self.word_bits = result, counted, word_bits
         count = {"count": In(range(result.held + 1))} if counted else {}
         super().__init__({**{f"i{n}": In(stream.Signature(result.tensor.bits)) for n in range(len(result.ports))},
-                          "o": Out(stream.Signature(WORD_BITS)), "parts": In(SPAN_BITS), "size": In(2), **count})
+                          "o": Out(stream.Signature(word_bits)), "parts": In(SPAN_BITS), "size": In(2), **count})
 
     @property
     def module_name(self) -> str:
         return f"wide_result_{self.result.tensor.name.lower()}"
 
     @property
-    def emit_key(self) -> tuple[Collected, bool]:
-        return self.result, self.counted
+    def emit_key(self) -> tuple[Collected, bool, int]:
+        return self.result, self.counted, self.word_bits
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -65,5 +66,5 @@ class WideResult(wiring.Component):
             if self.counted:
                 m.d.comb += bank.count.eq(self.count)
             banks.append(bank)
-        rows(m, self.result, [bank.o for bank in banks], self.size, self.o)
+        rows(m, self.result, [bank.o for bank in banks], self.size, self.o, self.word_bits)
         return m

@@ -228,7 +228,7 @@ class Decoder(wiring.Component):
 
     def _ragged(self) -> Iterator[tuple[int, int]]:
         """Streams of rows, and sizes of elements of which a row is no whole number of words."""
-        wide = {each.tensor.name: each.sizes for each in self.accelerator.rows}
+        wide = {each.tensor.name: each.sizes(self.accelerator.dma.word_bits) for each in self.accelerator.rows}
         for n, each in enumerate(self.accelerator.streams):
             if each.name in wide:
                 yield from ((n, size) for size in range(MOST_SIZE + 1) if size not in wide[each.name])

@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch.accelerator import Accelerator
 from ...arch.command import PITCHES
-from ...arch.dma import ELEMENT_BITS, MOST_SIZE, WORD_BITS
-from ...dma.dma import BUS, DmaEngine
+from ...arch.dma import ELEMENT_BITS, MOST_SIZE
+from ...dma.dma import DmaEngine, bus
 from ...emit import Macro, macro
 from ...stream.lead import lead
 from ..buffer.counted import RUN
@@ -54,7 +54,7 @@ class Dispatch(wiring.Component):
     def __init__(self, accelerator: Accelerator) -> None:
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_dispatch"
         count = len(accelerator.streams)
-        elements = [stream.Signature(WORD_BITS if each.wide else ELEMENT_BITS) for each in accelerator.streams]
+        elements = [stream.Signature(accelerator.dma.word_bits if each.wide else ELEMENT_BITS) for each in accelerator.streams]
         sizes = {f"size{n}": Out(2) for n, each in enumerate(accelerator.streams) if each.wide and each.is_result}
         wide = {"ragged": Out(count)} if accelerator.dma.wide else {}
         counted = [n for n, each in enumerate(accelerator.streams) if each.is_counted]
@@ -64,7 +64,7 @@ class Dispatch(wiring.Component):
                           **sizes, **wide, "narrow": Out(count), "streams": Out(count),
                           **{f"run{n}": In(stream.Signature(RUN)) for n in counted},
                           **({"orphans": Out(count), "stuck": Out(1), "forget": In(1)} if counted else {}),
-                          "ended": Out(count), "failed": Out(1), **BUS})
+                          "ended": Out(count), "failed": Out(1), **bus(accelerator.dma.bus_bytes)})
 
     @property
     def emit_key(self) -> str:
@@ -74,7 +74,7 @@ class Dispatch(wiring.Component):
         m = Module()
         dma, streams = self.accelerator.dma, self.accelerator.streams
         m.submodules.dma = engine = macro(DmaEngine(dma))
-        for name, member in BUS.items():
+        for name, member in bus(dma.bus_bytes).items():
             own, inner = getattr(self, name), getattr(engine, name)
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
         job = self.i.payload

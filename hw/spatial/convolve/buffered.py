@@ -33,7 +33,7 @@ class BufferedVectors(Component):
     Members
     -------
     A_segments, A_coordinates, A_values, A_coordinates_run, A_values_run, A_torn      Of each operand, as of `Former`.
-    C : Out(stream)                    Words of 64 bits, as of `WideResult`; all sums, in the order of their places.
+    C : Out(stream)                    Words, as of `WideResult`; all sums, in the order of their places.
     size : In(2)                       Likewise.
     fault : Out(1)                     As of `Former`.
 
@@ -41,16 +41,17 @@ class BufferedVectors(Component):
     Source: SCNN IV, Fig. 6.
     """
 
-    def __init__(self, array: Vectored, result: Collected) -> None:
+    def __init__(self, array: Vectored, result: Collected, word_bits: int = WORD_BITS) -> None:
+        self.word_bits = word_bits
         self.array, self.result, self.module_name = array, result, f"{array.kind.name.lower()}_buffered"
         elements, runs = In(stream.Signature(ELEMENT_BITS)), Out(stream.Signature(RUN))
         own = {**dict.fromkeys(FED, elements), **dict.fromkeys(RUNS, runs), "torn": Out(1)}
         fills = {f"{each.name}_{name}": member for each in array.operands for name, member in own.items()}
-        super().__init__({**fills, result.tensor.name: Out(stream.Signature(WORD_BITS)), "size": In(2), "fault": Out(1)})
+        super().__init__({**fills, result.tensor.name: Out(stream.Signature(word_bits)), "size": In(2), "fault": Out(1)})
 
     @property
     def emit_key(self) -> str:
-        return repr((self.array, self.result))
+        return repr((self.array, self.result, self.word_bits))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -69,5 +70,5 @@ class BufferedVectors(Component):
             formers.append(former)
         m.d.comb += self.fault.eq(formers[0].fault | formers[1].fault)
         banks = [getattr(inside, port) for port in self.result.ports]
-        rows(m, self.result, banks, self.size, getattr(self, self.result.tensor.name))
+        rows(m, self.result, banks, self.size, getattr(self, self.result.tensor.name), self.word_bits)
         return m

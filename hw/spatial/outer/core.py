@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch import command, outer_product
 from ...arch.outer_product import OuterProduct
-from ...dma.dma import BUS
+from ...dma.dma import bus
 from ...dma.quiet import WATCHED, Quiet
 from ...emit import macro
 from ...stream.lead import lead
@@ -43,7 +43,7 @@ class OuterCore(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         assert kind.queue, "there are commands"
         self.kind, self.module_name = kind, f"{kind.name.lower()}_core"
-        super().__init__({"i": In(stream.Signature(WORD)), **status_members(False), **BUS, **ram_members(kind.ram_bytes)})
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(False), **bus(), **ram_members(kind.ram_bytes)})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -56,7 +56,7 @@ class OuterCore(wiring.Component):
         m.submodules.array = array = macro(OuterProductArray(replace(self.kind, name=f"{self.kind.name}_array")), flush=anew)
         m.submodules.quiet = quiet = macro(Quiet())
         lead(m, self.i, requests.i)
-        for name, member in BUS.items():
+        for name, member in bus().items():
             own, inner = getattr(self, name), getattr(array, name)
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
         m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]

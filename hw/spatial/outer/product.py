@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...arch import outer_product
 from ...arch.outer_product import OuterProduct
-from ...dma.dma import BUS, DmaEngine
+from ...dma.dma import DmaEngine, bus
 from ...emit import Macro, macro
 from ...memory.sram import Sram
 from ...stream.lead import lead
@@ -53,7 +53,7 @@ class OuterProductArray(wiring.Component):
         self.kind, self.module_name = kind, kind.name.lower()
         own = {"job": In(job_layout(kind)), "begins": In(1), **fill_members(kind)} if kind.queue else {}
         own |= {"failed": Out(1)} if kind.ram_bytes else {}
-        super().__init__({**BUS, "status": Out(32), "trap": Out(1), **own})
+        super().__init__({**bus(), "status": Out(32), "trap": Out(1), **own})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -65,7 +65,7 @@ class OuterProductArray(wiring.Component):
         m.submodules.dma = dma = macro(DmaEngine(kind.dma))
         m.submodules.ledger = ledger = macro(Ledger(kind))
         m.submodules.frame = frame = macro(OuterFrame(kind))
-        for name, member in BUS.items():
+        for name, member in bus().items():
             own, inner = getattr(self, name), getattr(dma, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
         job, known = (self.job, self.begins) if kind.queue else (frame.given, frame.known)

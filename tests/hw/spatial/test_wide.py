@@ -73,6 +73,57 @@ def test_a_row_a_cycle_leaves_while_the_next_tensor_is_filled_in() -> None:
 
 
 @pytest.fixture(scope="module")
+def wider() -> sp.Design:
+    """8 x 8 products of 16 bits, rows of 16 bytes."""
+    buffer = sp.Buffer("dense", "dense", words=128, wide=True)
+    shared = sp.Buffer("dense", "dense", words=128, operations=3, wide=True)
+    return sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int16"),
+                     sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": 10, "j": 8, "k": 8}, short=True, name="wider",
+                     buffers={"A": shared, "B": buffer, "C": shared})
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 8), (5, 27, 16), (13, 48, 19)])
+@pytest.mark.parametrize("aligned", [False, True])
+def test_products_over_a_bus_of_16_bytes_are_those_of_numpy(wider: sp.Design, shape: "tuple[int, int, int]",
+                                                            aligned: bool) -> None:
+    made = wider.accelerator(ports=3, bus_bytes=16)
+    # `product` compares; sums are stored in 2 and 4 bytes.
+    for stored in (2, 4):
+        made.product(*made.random(*shape), stored=stored, aligned=aligned)
+
+
+def test_a_wider_bus_brings_a_row_of_weights_a_cycle(wider: sp.Design) -> None:
+    cycles = {bus_bytes: wider.accelerator(ports=3, bus_bytes=bus_bytes) for bus_bytes in (8, 16)}
+    found = {bus_bytes: made.product(*made.random(1, 160, 160), stored=2, aligned=True).cycles or 0
+             for bus_bytes, made in cycles.items()}
+    # 400 tiles of 8 rows, each two words or one.
+    assert found[8] > 6400 > 3200 < found[16] < 0.6 * found[8]
+
+
+@needs_compiler
+def test_a_core_commands_an_accelerator_on_a_bus_of_16_bytes(wider: sp.Design) -> None:
+    made = wider.accelerator(ports=4, ram_bytes=1 << 13, bus_bytes=16)
+    made.product(*made.random(7, 16, 24), stored=2)
+
+
+def test_a_bus_that_is_wider_than_rows_is_refused() -> None:
+    kind = of_rows().kind
+    with pytest.raises(UserError) as error:
+        dataclasses.replace(kind, dma=dataclasses.replace(kind.dma, bus_bytes=16))
+    assert str(error.value) == ("accelerator 'of_rows': dma has a bus of 16 bytes, but a row of A has at most 8, no whole "
+                                "number of its words\n  try: give bus_bytes 8 or fewer")
+
+
+@pytest.mark.parametrize("word_bits,rows", [(64, 5), (64, 1), (32, 5)])
+def test_tensors_follow_each_other_without_a_gap_where_words_come_as_fast_as_rows_go(word_bits: int, rows: int) -> None:
+    tensors, words = 20, rows * 64 // word_bits
+    short = Bench(WideBank(dataclasses.replace(SHORT, operations=1), f"bank_of_{word_bits}", word_bits))
+    found = short.run({"values": [*range(tensors * words)]}, {"launches": rows})
+    # Before, once, a tensor is filled in; a row is on its way for a cycle.
+    assert len(found.outputs["o3"]) == rows * tensors and found.cycles <= (tensors + 1) * words + 3
+
+
+@pytest.fixture(scope="module")
 def simulated() -> "Iterator[SimulatedAccelerator]":
     with SimulatedAccelerator(of_rows().hardware(), BYTES, 20) as found:
         yield found
