@@ -1,17 +1,18 @@
-"""Sums that are accumulated: products of square matrices in three orders of loops, and results with dense levels against their
-estimate, in generated Verilog, every word compared.
+"""Sums that are accumulated: products of square matrices in three orders of loops, results with dense levels against their
+estimate, and dense results that are scattered, in generated Verilog, every word compared.
 
-    python scripts/bench_accumulated.py       measure, and write both tables in docs/performance.md between their markers
+    python scripts/bench_accumulated.py       measure, and write the tables in docs/performance.md between their markers
 
 Of squares each order has tiles of 32, and those that are chosen. Results with dense levels keep sums in MEM tiles, read with
-all coordinates of these levels; their operands are random, by the seeds 0, 1, 2 in their order, vectors without zeros.
+all coordinates of these levels; their operands are random, by the seeds 0, 1, 2 in their order, vectors without zeros. So are
+those of dense results, of 100 x 100 in sub-tiles of 32.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from sardonyx.compiler.lang.program import parse_program
 from sardonyx.cutting import Plan
 from sardonyx.expected import estimated
 from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.cgra import Arch
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.hw.arch.primitive import SCATTER
 from sardonyx.tensors.values import random_tensor, to_value
 
 # Extents and shares of nonzeros; orders of loops; the edge.
@@ -32,6 +36,11 @@ SQUARES = ((30, 0.1), (120, 0.1), (200, 0.02), (200, 0.004))
 ORDERS = ("ijk", "ikj", "kij")
 EDGE = 32
 SUM, THREE = "X(i,j) = B(k,i,j)", "X(i,j) = B(k,i) * c(k) * D(k,j)"
+
+# In words, the statement, the share of nonzeros, loops and levels of the result.
+DENSE = (*(("`mat_sp2dn`", "X(i,j) = B(i,j)", share, "ij", "dd") for share in (0.02, 0.1, 0.5)),
+         *(("product of two matrices", api.MATRIX_PRODUCT, 0.03, order, levels)
+           for order, levels in (("ijk", "dd"), ("ikj", "dd"), ("kij", "dd"), ("ikj", "sd"), ("ikj", "ss"))))
 
 
 @dataclass(frozen=True)
@@ -108,9 +117,36 @@ def kept() -> Iterator[str]:
                f"{expected / cycles:.3f} |")
 
 
+def dense() -> Iterator[str]:
+    """The table of dense results, line by line, in Markdown."""
+    small = presets.get("small")
+    scatters = replace(small, mem=replace(small.mem, primitives=(*small.mem.primitives, SCATTER)))
+    yield "| | nonzeros | loops, result | `small` | with `scatter` | MEM tiles, links |"
+    yield "|---|---|---|---|---|---|"
+    for what, text, share, order, levels in DENSE:
+        operands = {access.tensor: to_value(random_tensor((100, 100), share, seed))
+                    for seed, access in enumerate(parse_program(text).result.operands)}
+        plain, scattered = (_tried(text, order, levels, arch, operands) for arch in (small, scatters))
+        assert scattered is not None, "a machine that scatters can do all of them"
+        tiles = [[found.report["tiles_used"][kind] for found in (plain, scattered) if found] for kind in ("mem", "io")]
+        told = ", ".join(" to ".join(map(str, dict.fromkeys(each))) for each in tiles)
+        cycles = "refused" if plain is None else f"{plain.cycles:,}"
+        again = "the same" if plain and plain.cycles == scattered.cycles else f"{scattered.cycles:,}"
+        yield f"| {what} | {100 * share:g} % | {' '.join(order)}, `{levels}` | {cycles} | {again} | {told} |"
+
+
+def _tried(text: str, order: str, levels: str, arch: Arch, operands: Mapping[str, Any]) -> Any:
+    """A run with edges of 32, None on a machine that has not what it takes."""
+    try:
+        return sardonyx.einsum(text, order=order, formats={"X": levels}, tile=EDGE, arch=arch, **operands)
+    except UserError as error:
+        assert "scatter" in error.what, error
+        return None
+
+
 def main() -> None:
-    """Measure, print, and write both tables."""
-    for name, lines in (("squares", squares()), ("kept", kept())):
+    """Measure, print, and write the tables."""
+    for name, lines in (("squares", squares()), ("kept", kept()), ("dense", dense())):
         found = []
         for line in lines:
             print(line, file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -76,11 +77,12 @@ def cutting() -> list[Row]:
     vector = {"c": _scattered((places,), places // 5, 2)}
     for text, operands in (("X(i,j) = B(i,j) + C(i,j)", matrices), ("x(i) = B(i,j) * c(j)", {"B": matrices["B"]} | vector),
                            (api.MATRIX_PRODUCT, matrices)):
-        began, spent = time.perf_counter(), time.process_time()
+        load, began, spent = os.getloadavg()[0], time.perf_counter(), time.process_time()
         work = tile(parse(text), operands, 1024, narrow=True)
         seconds, busy = time.perf_counter() - began, time.process_time() - spent
-        rows.append(Row(f"cutting `{text}`, matrices of 100,000 x 100,000 with 10^6 nonzeros: processor time; on the clock",
-                        f"{busy:.1f} s; {seconds:.1f} s; {len(work):,} sub-tiles", "<= 5 s", busy <= 5))
+        rows.append(Row(f"cutting `{text}`, matrices of 100,000 x 100,000 with 10^6 nonzeros: processor time; on the clock; "
+                        "load of the machine before", f"{busy:.1f} s; {seconds:.1f} s; {load:.1f}; {len(work):,} sub-tiles",
+                        "<= 5 s of processor time, <= 10 s on the clock", busy <= 5 and seconds <= 10))
     return rows
 
 
