@@ -20,7 +20,6 @@ from ..hw.arch.accelerator import Accelerator
 from ..hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, PATIENCE_BITS, SOURCE, Word, region
 from ..hw.arch.dma import MOST_SIZE, MOST_SPAN, NODES_AXIS
 from ..hw.arch.errors import UserError
-from ..hw.arch.private_buffer import DENSE
 from ..hw.arch.soc import named
 
 
@@ -190,7 +189,7 @@ class Program:
                 yield tensor, 0, [(shape[at], there[at], strides[at]) for at in reversed(result.order)]
                 return
         found = [buffer for buffer in self.accelerator.buffers if buffer.tensor == tensor]
-        if not found or found[0].banks[0].kind != DENSE:
+        if not found or found[0].banks[0].is_scanned:
             raise UserError(f"there is no dense tensor '{tensor}'", "program",
                             "name an operand whose levels are dense, or a result; request arrays of other levels one by one")
         buffer, = found

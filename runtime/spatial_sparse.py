@@ -54,7 +54,7 @@ def tiled(accelerator: Accelerator, shape: tuple[int, int, int]) -> Tiled:
     names, (height, width, depth), _ = tiles(accelerator)
     by_name = {stream.name: stream for stream in accelerator.streams}
     streams = tuple(f"{name}_values" for name in names)
-    if any(name not in by_name or by_name[name].kind != COMPRESSED for name in streams):
+    if any(name not in by_name or (by_name[name].kind, by_name[name].before) != (COMPRESSED, 2) for name in streams):
         raise UserError("a product without zeros has compressed buffers for A, B and C, one bank each", accelerator.name,
                         "give these, or use dense ones throughout")
     orders = {buffer.tensor: buffer.order for buffer in accelerator.buffers}

@@ -46,8 +46,8 @@ from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
 from .sparse_products import ENGINES, sparse_product
 
 # The names of modules that accelerators are made of.
-PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w+)?|(level_)?feeder_\w+|fifo\w+|"
-                   r"fixed_drain_\w+|picorv32|pieces_\d+|replay_\w+|result_\w+|sram_[\dx]+|"
+PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|counted_\w+|dma(_\w+)?|((level|link)_)?feeder_\w+|fifo\w+|"
+                   r"fixed_drain_\w+|segments_drain|picorv32|pieces_\d+|replay_\w+|result_\w+|sram_[\dx]+|"
                    r"stall_counters|sum_bank_\w+|waiting|watchdog|wide_result_\w+")
 # Elements of random matrices and their product: seconds of simulation, or minutes.
 MOST_RANDOM = 1 << 20

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ...hw.arch.elastic import Balance, Elastic, Spread
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.written import Written
+from ...hw.arch.written_chain import ChainedWritten
 from ..lang.sparsity import dependencies
 from .border import chains
 from .points import Point, Unrolled
@@ -117,7 +118,8 @@ def buffered(buffers: Sequence[Fed | Written]) -> list[str]:
     lines = []
     for each in buffers:
         if isinstance(each, Written):
-            kinds = ", ".join([*("dense" for _ in each.outer), each.kind])
+            above = each.above if isinstance(each, ChainedWritten) else ["dense" for _ in each.outer]
+            kinds = ", ".join([*above, each.kind])
             many = f" of {each.operations} operations" if each.operations > 1 else ""
             givers = f"{len(each.ports)} port{'s' if len(each.ports) > 1 else ''}"
             lines.append(f"{each.tensor.name} to a private buffer ({kinds}) of {each.words:,} words, twice: "

@@ -13,9 +13,10 @@ from itertools import product
 
 from ...hw.arch.elastic import ALONG, FIBER, Elastic
 from ...hw.arch.errors import UserError
-from ...hw.arch.private_buffer import DENSE
+from ...hw.arch.private_buffer import DENSE, LINKED
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.written import Written
+from ...hw.arch.written_chain import ChainedWritten
 from .buffer import Buffer
 
 
@@ -39,8 +40,11 @@ def written(name: str, buffer: Buffer, array: Spatial | Elastic) -> Written:
     if sorted(found) != places or len(ports) != len(places):
         raise UserError(f"{name} has {len(places)} fibers, but {len(ports)} ports", where,
                         "choose a transform under which each fiber has a port, or leave the buffer out")
-    return Written(tensor, buffer.order, tuple(found[place] for place in places), buffer.levels[-1], buffer.words, buffer.node,
-                   buffer.operations)
+    ordered = tuple(found[place] for place in places)
+    if any(kind != DENSE for kind in buffer.levels[:-1]):
+        return ChainedWritten(tensor, buffer.order, ordered, buffer.levels[-1], buffer.words, buffer.node, buffer.operations,
+                              above=buffer.levels[:-1])
+    return Written(tensor, buffer.order, ordered, buffer.levels[-1], buffer.words, buffer.node, buffer.operations)
 
 
 def _wrong(buffer: Buffer, dimensions: int) -> Iterator[tuple[str, str]]:
@@ -49,7 +53,11 @@ def _wrong(buffer: Buffer, dimensions: int) -> Iterator[tuple[str, str]]:
         yield f"it has {len(buffer.levels)} levels, but the result {dimensions} dimensions", "give a level for each"
     if sorted(buffer.order) != list(range(dimensions)):
         yield f"its order is {', '.join(map(str, buffer.order))}", f"give each of 0 to {dimensions - 1} once"
-    if any(kind != DENSE for kind in buffer.levels[:-1]):
-        yield "a level above another one is not dense, but every fiber is written", "make it dense"
+    if LINKED in buffer.levels[:-1]:
+        yield ("a level above another one is linked lists, whose nodes have places of no coordinate",
+               "make it compressed, or a bitvector")
+    if buffer.operations > 1 and any(kind != DENSE for kind in buffer.levels[:-1]):
+        yield (f"a tensor is of {buffer.operations} operations, and a level above another one is not dense",
+               "make all but the last one dense, or leave out operations")
     if buffer.banks != 1:
         yield f"it has {buffer.banks} banks, but the fibers of a result are written one after the other", "give 1"

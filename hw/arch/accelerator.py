@@ -14,20 +14,22 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Annotated, Any
 
+from .chain import ChainedBank
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
 from .dma import ELEMENT_BITS, MOST_SIZE, MOST_SPAN, WORD_BITS, Dma
 from .elastic import Elastic
-from .level_arrays import LevelArray, level_arrays
+from .level_arrays import LevelArray, chain_arrays, level_arrays
 from .private_buffer import COMPRESSED, DENSE, KINDS, MOST_SHARED, Loop, PrivateBuffer
 from .spatial import Shaped, Spatial
 from .token import DATA_BITS
 from .vectored import Side, Vectored
 from .written import Written
+from .written_chain import ChainedWritten
 
 # A mask of streams has a bit for all of them besides.
 MOST_STREAMS = 31
-# Arrays in front of the values of linked lists: heads, links, coordinates.
-MOST_BEFORE = 3
+# Arrays in front of the values of linked lists: heads, links, coordinates; of up to four such levels.
+MOST_BEFORE = 12
 MOST_WORDS = 1 << 14
 MOST_RESULT_PORTS = 256
 # Fibers of a tensor of vectors.
@@ -111,7 +113,8 @@ class Stream:
     wide : bool          It has whole words of the bus.
     is_counted : bool    A tensor has as many elements as an array before it says: segments, bits or heads.
     before : int         Of the values of a tensor that is several arrays: how many stand in front, all moved by one request.
-    kind : str           Of the last level of its tensor.
+    kind : str           Of the last level of its tensor that is not dense, if there is one.
+    counts : bool        It says how many elements those behind it have, though it is counted itself by a level in front.
     """
 
     name: Annotated[str, Identifier()]
@@ -122,6 +125,7 @@ class Stream:
     is_counted: bool = False
     before: Annotated[int, Whole(0, MOST_BEFORE)] = 0
     kind: Annotated[str, OneOf(KINDS)] = DENSE
+    counts: bool = False
 
     def __post_init__(self) -> None:
         check(self, "stream")
@@ -172,9 +176,7 @@ class Accelerator:
                 *(each.tensor.shape for each in self.results),
                 *(bank.levels for buffer in self.buffers for bank in buffer.banks if bank.short))):
             yield Misfit("array", "has operations that end early, of tensors that are no matrices", "leave out short")
-        if any(bank.is_chain for buffer in self.buffers for bank in buffer.banks):
-            yield Misfit("buffers", "have levels without zeros above others, which no request brings", "make these dense")
-        elif len(self.streams) > MOST_STREAMS:
+        if len(self.streams) > MOST_STREAMS:
             yield Misfit("buffers", f"and results have {len(self.streams)} streams", f"use fewer banks, {MOST_STREAMS} in all")
         if any(each.wide for each in self.streams) and not self.dma.wide:
             yield Misfit("dma", "moves elements, but streams are wide", "make it wide, too")
@@ -260,7 +262,8 @@ class Accelerator:
     def counter(self, n: int) -> int:
         """The stream that says how many elements the nth one has, which is counted."""
         streams = self.streams
-        while streams[n].is_counted:
+        n -= 1
+        while streams[n].is_counted and not streams[n].counts:
             n -= 1
         return n
 
@@ -277,6 +280,10 @@ class Accelerator:
 def _fills(buffer: PrivateBuffer, nth: int) -> list[Stream]:
     """The streams of a bank: what counts its elements first, then these."""
     bank = buffer.banks[nth]
+    if isinstance(bank, ChainedBank):
+        kind = [link.kind for link in bank.links if link.kind != DENSE][-1]
+        chained = chain_arrays(bank.links, bank.words, DATA_BITS)
+        return [_stream(buffer.name(nth, each.name), each, chained, False, kind) for each in chained]
     if bank.kind == DENSE:
         return [Stream(buffer.name(nth, "values"), bank.bits if bank.wide else DATA_BITS, bank.values, False, bank.wide)]
     arrays = level_arrays(bank.kind, bank.fibers, bank.levels[-1].extent, bank.words, bank.node, DATA_BITS)
@@ -294,10 +301,14 @@ def _of_fibers(array: Vectored, side: Side) -> list[Stream]:
 def _arrays(result: Written) -> list[Stream]:
     """The streams of a result in a format."""
     arrays = result.stored_as
-    return [_stream(result.name(each.name), each, arrays, True, result.kind) for each in arrays]
+    kind = result.kind
+    if isinstance(result, ChainedWritten):
+        kind = [link.kind for link in result.links if link.kind != DENSE][-1]
+    return [_stream(result.name(each.name), each, arrays, True, kind) for each in arrays]
 
 
 def _stream(name: str, array: LevelArray, arrays: Sequence[LevelArray], is_result: bool, kind: str) -> Stream:
     """The stream of one of the arrays of a tensor; a request for the last one moves all."""
     before = len(arrays) - 1 if array is arrays[-1] else 0
-    return Stream(name, array.bits, array.elements, is_result, is_counted=array.is_counted, before=before, kind=kind)
+    return Stream(name, array.bits, array.elements, is_result, is_counted=array.is_counted, before=before, kind=kind,
+                  counts=array.counts)

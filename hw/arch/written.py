@@ -71,9 +71,9 @@ class Written:
         elif prod(self.outer) != len(self.ports) or not 1 <= len(self.ports) <= MOST_PORTS:
             yield Misfit("ports", f"are {len(self.ports)}, but {name} has {prod(self.outer)} fibers",
                          f"give a port for each, up to {MOST_PORTS}")
-        elif self.kind in (DENSE, BITVECTOR) and self.stored > self.words:
-            yield Misfit("words", f"are {self.words}, but {name} takes {self.stored:,}",
-                         f"give {1 << (self.stored - 1).bit_length():,} or more, up to {MOST_WORDS:,}")
+        elif self.least > self.words:
+            yield Misfit("words", f"are {self.words}, but {name} takes {self.least:,}",
+                         f"give {1 << (self.least - 1).bit_length():,} or more, up to {MOST_WORDS:,}")
         if self.tensor.bits > MOST_BITS:
             yield Misfit("tensor", f"has {self.tensor.bits} bits", f"give {MOST_BITS} or fewer")
         if self.kind == LINKED and self.node > self.words:
@@ -108,6 +108,11 @@ class Written:
     def stored(self) -> int:
         """Words of the array whose length is known: of values of a dense level, or of bits."""
         return self.fibers * (self.extent if self.kind == DENSE else self.across)
+
+    @property
+    def least(self) -> int:
+        """Words that any tensor with an element takes of that array."""
+        return self.stored if self.kind in (DENSE, BITVECTOR) else 0
 
     @property
     def nodes(self) -> int:

@@ -36,7 +36,6 @@ class ListLevel(Component):
     ----------
     fibers, nodes : int    Of a tensor; as many nodes at most.
     size : int             Coordinates of a node, a power of two.
-    exact : bool           A tensor has as many fibers; else up to so many, as its block says.
 
     Members
     -------
@@ -52,17 +51,19 @@ class ListLevel(Component):
     coordinates, not only the last one of a list, so that lists are appended to one another without moving anything.
     """
 
-    def __init__(self, fibers: int, nodes: int, size: int, exact: bool = True) -> None:
+    exact = True        # A tensor has as many fibers.
+
+    def __init__(self, fibers: int, nodes: int, size: int) -> None:
         if size < 1 or size & (size - 1) or not 1 <= nodes * size <= NO_NODE or not 1 <= fibers < NO_NODE:
             raise ValueError(f"there is no level of {fibers} fibers and {nodes} nodes of {size} coordinates")
-        self.fibers, self.nodes, self.size, self.exact = fibers, nodes, size, exact
+        self.fibers, self.nodes, self.size = fibers, nodes, size
         tokens = stream.Signature(TOKEN)
         super().__init__({"fill": In(stream.Signature(DATA_BITS)), "ref": In(tokens), "crd": Out(tokens), "ref_o": Out(tokens),
                           "fault": Out(1)})
 
     @property
     def module_name(self) -> str:
-        return f"list_level_{self.fibers}_{self.nodes}x{self.size}{'' if self.exact else '_or_fewer'}"
+        return f"list_level_{self.fibers}_{self.nodes}x{self.size}"
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -204,3 +205,13 @@ class ListLevel(Component):
                 with m.If(wrong | self.fault):
                     m.next = "FIBER"
         return wrong
+
+
+class SomeLists(ListLevel):
+    """A `ListLevel` of tensors of which each has up to so many fibers, one less than the heads that its block has."""
+
+    exact = False
+
+    @property
+    def module_name(self) -> str:
+        return f"some_{super().module_name}"

@@ -10,8 +10,9 @@ from amaranth.lib.wiring import In, Out
 
 from ..arch import command
 from ..arch.accelerator import RAM, Accelerator
+from ..arch.chain import ChainedBank
 from ..arch.elastic import Elastic
-from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
+from ..arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED, Bank
 from ..arch.vectored import Vectored
 from ..arch.written import Written
 from ..dma.dma import bus
@@ -19,7 +20,8 @@ from ..dma.quiet import WATCHED, Quiet
 from ..emit import Macro, macro
 from ..stream.lead import lead
 from .buffer.buffered_array import BufferedArray
-from .buffer.counted import CountedDrain, FixedDrain
+from .buffer.chain_feeder import ChainFeeder
+from .buffer.counted import CountedDrain, FixedDrain, SegmentsDrain
 from .buffer.feeder import Feeder
 from .buffer.level_feeder import LevelFeeder
 from .buffer.result_buffer import ResultBuffer
@@ -198,7 +200,10 @@ class Core(wiring.Component):
         """Arrays up to the nth stream, the values of a tensor without zeros; whether they are none."""
         streams = self.accelerator.streams
         values, first = streams[n], n - streams[n].before
-        feeder = self._part(LevelFeeder(values.kind, streams[first].elements, self._node(values.name)))
+        bank = self._bank(values.name)
+        if isinstance(bank, ChainedBank):
+            return self._chain(m, dispatch, array, decoder, torn, n, bank)
+        feeder = self._part(LevelFeeder(values.kind, streams[first].elements, bank.node))
         m.submodules[f"feed_{values.name}"] = feeder
         name = values.name.removesuffix("values") + {COMPRESSED: "level", BITVECTOR: "bits", LINKED: "lists"}[values.kind]
         arrays = {first: "counts", n: "values"} | dict(enumerate(feeder.component.behind, first + 1))
@@ -213,9 +218,29 @@ class Core(wiring.Component):
         wrong: Value = feeder.wrong
         return wrong
 
-    def _node(self, name: str) -> int:
-        """Elements of a node of the lists of a stream."""
-        return next(bank.node for buffer in self.accelerator.buffers for nth, bank in enumerate(buffer.banks)
+    def _chain(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro, torn: Signal, n: int,
+               bank: ChainedBank) -> Value:
+        """As `_level`, of a tensor with levels behind each other."""
+        streams = self.accelerator.streams
+        values, first = streams[n], n - streams[n].before
+        name = values.name.removesuffix("values")
+        feeder = self._part(ChainFeeder(bank, f"{self.accelerator.name.lower()}_feeder_{name.lower()}chain"))
+        m.submodules[f"feed_{values.name}"] = feeder
+        for at in range(first, n + 1):
+            member = streams[at].name.removeprefix(name)
+            lead(m, getattr(dispatch, f"s{at}"), getattr(feeder, member))
+            if streams[at].is_counted:
+                lead(m, getattr(feeder, f"{member}_run"), getattr(dispatch, f"run{at}"))
+        for filled in bank.streams:
+            lead(m, getattr(feeder, f"{filled}_fill"), getattr(array, name + filled))
+        m.d.comb += [feeder.narrow.eq(dispatch.narrow[n]), torn[first].eq(feeder.torn), feeder.restart.eq(decoder.restart),
+                     feeder.at.eq(decoder.at)]
+        wrong: Value = feeder.wrong
+        return wrong
+
+    def _bank(self, name: str) -> Bank:
+        """The bank that a stream of values fills."""
+        return next(bank for buffer in self.accelerator.buffers for nth, bank in enumerate(buffer.banks)
                     if buffer.name(nth, "values") == name)
 
     def _results(self, m: Module, dispatch: Macro, array: Macro, decoder: Macro) -> None:
@@ -252,8 +277,9 @@ class Core(wiring.Component):
         """An array of a result to memory."""
         each = self.accelerator.streams[n]
         gives = getattr(array, each.name)
-        bits, is_segments = len(gives.payload), each.name.endswith("_segments")
-        drain = self._part(CountedDrain(bits) if each.is_counted else FixedDrain(bits, is_segments))
+        bits, is_segments = len(gives.payload), "_segments" in each.name
+        drain = self._part(SegmentsDrain() if each.counts and is_segments else
+                           CountedDrain(bits) if each.is_counted else FixedDrain(bits, is_segments))
         m.submodules[f"drain_{each.name}"] = drain
         lead(m, gives, drain.i)
         lead(m, drain.o, getattr(dispatch, f"s{n}"))

@@ -12,7 +12,8 @@ Cost:    the places of a tensor for each level.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -23,16 +24,18 @@ from ...tensors.coordinates import Ints
 Arrays = list[tuple[int, dict[str, Ints]]]
 
 
-def level_blocks(tensor: np.ndarray, levels: Sequence[Level], node: int, begin: int = 0) -> tuple[Arrays, Ints]:
+def level_blocks(tensor: np.ndarray, levels: Sequence[Level], node: int, begin: int = 0,
+                 elements: np.ndarray | None = None) -> tuple[Arrays, Ints]:
     """The arrays of each level with its number, and the values.
 
-    begin: of the last level the coordinate of the first element.
+    begin: of the last level the coordinate of the first element.  elements: which there are; by default what is not 0.
     """
+    elements = tensor != 0 if elements is None else elements
     found: Arrays = []
     parents = np.zeros(1, np.int64)     # the fibers of a level, as numbers of a dense tensor; -1: there is nothing
     for nth, level in enumerate(levels):
         inside = tuple(range(nth + 1, tensor.ndim))
-        there = (tensor != 0).any(axis=inside).reshape(-1, level.extent)
+        there = elements.any(axis=inside).reshape(-1, level.extent)
         children = parents[:, None] * level.extent + np.arange(level.extent)
         if level.kind == DENSE:
             parents = np.where(parents[:, None] < 0, -1, children).reshape(-1)
@@ -56,6 +59,60 @@ def level_blocks(tensor: np.ndarray, levels: Sequence[Level], node: int, begin: 
             found.append((nth, {"segments": np.concatenate(([0], np.cumsum(counts))), "coordinates": coordinates + first}))
         parents = children[stored]
     return found, np.where(parents < 0, 0, tensor.reshape(-1)[parents])
+
+
+def expanded(levels: Sequence[Level], node: int, arrays: Mapping[str, Ints]) -> np.ndarray:
+    """The tensor of its arrays, which have the number of their level behind their names, but for those of the last one;
+    AssertionError for arrays that are none."""
+    parents = np.zeros(1, np.int64)
+    for nth, level in enumerate(levels):
+        suffix = "" if nth == len(levels) - 1 else str(nth)
+        if level.kind == DENSE:
+            places = parents[:, None] * level.extent + np.arange(level.extent)
+            parents = np.where(parents[:, None] < 0, -1, places).reshape(-1)
+            continue
+        if level.kind == BITVECTOR:
+            words = np.asarray(arrays["bits" + suffix], "<u2").reshape(len(parents), -(-level.extent // DATA_BITS))
+            rows, coordinates = np.nonzero(np.unpackbits(words.view(np.uint8), axis=1, bitorder="little"))
+        elif level.kind == LINKED:
+            rows, coordinates, places = _walked(node, {name: np.asarray(arrays[name + suffix], np.int64)
+                                                       for name in ("heads", "links", "coordinates")})
+        else:
+            segments, coordinates = (np.asarray(arrays[name + suffix], np.int64) for name in ("segments", "coordinates"))
+            assert len(segments) == len(parents) + 1 and segments[0] == 0, "segments are of each fiber, and one more"
+            assert segments[-1] == len(coordinates), "segments end with the number of positions"
+            assert (np.diff(segments) >= 0).all(), "segments do not fall"
+            rows = np.repeat(np.arange(len(parents)), np.diff(segments))
+        assert (parents[rows] >= 0).all() and (coordinates < level.extent).all(), "coordinates are of fibers that there are"
+        assert (np.diff(coordinates)[np.diff(rows) == 0] > 0).all(), "coordinates rise in a fiber"
+        found = parents[rows] * level.extent + coordinates
+        parents = found
+        if level.kind == LINKED:
+            parents = np.full(len(arrays["coordinates" + suffix]), -1)
+            parents[places] = found
+    values = np.asarray(arrays["values"], np.int64)
+    assert len(values) == len(parents), "there is a value for each position"
+    tensor = np.zeros(prod(level.extent for level in levels), np.int64)
+    tensor[parents[parents >= 0]] = values[parents >= 0]
+    return tensor.reshape([level.extent for level in levels])
+
+
+def _walked(node: int, arrays: Mapping[str, Ints]) -> tuple[Ints, Ints, Ints]:
+    """Of linked lists for each element its fiber, its coordinate and its place."""
+    rows, places = list[int](), list[int]()
+    *heads, nodes = arrays["heads"].tolist()
+    assert len(arrays["links"]) == 2 * nodes and len(arrays["coordinates"]) == nodes * node, "arrays are of each node"
+    for row, at in enumerate(heads):
+        for _ in range(nodes + 1):
+            if at == NO_NODE:
+                break
+            assert at < nodes, "a list leads astray"
+            following, count = arrays["links"][2 * at:2 * at + 2].tolist()
+            places += range(at * node, at * node + count)
+            rows += [row] * count
+            at = following
+    where = np.array(places, np.int64)
+    return np.array(rows, np.int64), arrays["coordinates"][where], where
 
 
 def _lists(counts: Ints, node: int) -> tuple[dict[str, Ints], Ints]:

@@ -12,6 +12,8 @@ from ...hw.arch.logic import wrapped
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, NO_NODE
 from ...hw.arch.token import DATA_BITS
 from ...hw.arch.written import Written
+from ...hw.arch.written_chain import ChainedWritten
+from .level_blocks import expanded
 
 Run = list[tuple[int, int]]     # coordinates and values of a fiber
 
@@ -66,6 +68,13 @@ def _nodes(written: Written, arrays: Mapping[str, Sequence[int]], values: Sequen
 
 
 def _tensor(written: Written, arrays: Mapping[str, Sequence[int]]) -> np.ndarray:
+    if isinstance(written, ChainedWritten):
+        lanes = {name: np.array(words, np.int64) for name, words in arrays.items()}
+        lanes["values"] = np.array([wrapped(word, written.tensor.bits) for word in arrays["values"]], np.int64)
+        # Of a link the next node and the number of elements are a word here.
+        lanes |= {name: np.stack((each % (1 << DATA_BITS), each >> DATA_BITS), axis=1).reshape(-1)
+                  for name, each in lanes.items() if name.startswith("links")}
+        return np.transpose(expanded(written.levels, written.node, lanes), np.argsort(written.order))
     found = np.zeros((written.fibers, written.extent), np.int64)
     for fiber, parts in enumerate(runs(written, arrays)):
         last = -1

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ...hw.arch.errors import UserError
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED, MOST_WORDS, NO_NODE
 from ...hw.arch.token import DATA_BITS, is_control
 from ...hw.arch.written import Written
+from ...hw.arch.written_chain import ChainedWritten
+from ...runtime.data.level_blocks import level_blocks
 
 # A coordinate, a token, and a value.
 Pair = tuple[int, int]
@@ -45,8 +49,29 @@ def _fibers(pairs: Sequence[Pair]) -> list[Fiber]:
     return found[:-1]
 
 
+def _chained(kind: ChainedWritten, fibers: Sequence[Fiber]) -> dict[str, list[int]]:
+    """The arrays of levels behind each other."""
+    shape = len(fibers), kind.extent
+    values, there = np.zeros(shape, np.int64), np.zeros(shape, bool)
+    for row, fiber in enumerate(fibers):
+        for crd, value in fiber:
+            values[row, crd], there[row, crd] = value, True
+    extents = [level.extent for level in kind.levels]
+    levels, stored = level_blocks(values.reshape(extents), kind.levels, kind.node, elements=there.reshape(extents))
+    if len(stored) > kind.words:
+        raise too_many(kind)
+    found = dict[str, list[int]]()
+    for nth, arrays in levels:
+        for name, words in arrays.items():
+            each = words[0::2] | words[1::2] << DATA_BITS if name == "links" else words
+            found[name + ("" if nth == len(kind.levels) - 1 else str(nth))] = each.tolist()
+    return found | {"values": stored.tolist()}
+
+
 def _arrays(kind: Written, operations: Sequence[Sequence[Fiber]]) -> dict[str, list[int]]:
     fibers = operations[0]
+    if isinstance(kind, ChainedWritten):
+        return _chained(kind, fibers)
     elements = [pair for fiber in fibers for pair in fiber]
     values = [value for _, value in elements]
     if kind.kind == DENSE:

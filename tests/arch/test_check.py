@@ -30,6 +30,7 @@ from sardonyx.hw.arch import (
     spatial,
     vectored,
     written,
+    written_chain,
 )
 from sardonyx.hw.arch.buffer import MemSizes
 from sardonyx.hw.arch.check import Identifier, Misfit, Misfits, OneOf, PowerOfTwo, Range, Real, Text, Whole, misfits, ranges
@@ -85,11 +86,13 @@ CHAINED = chain.ChainedBank(
     8, tuple(private_buffer.Level(private_buffer.COMPRESSED, 2) for _ in range(2)), 16, 0, 0,
     (private_buffer.Loop(2, 1, 1),), 2, private_buffer.FIBER, True)
 REDUCED = spatial.Shaped("X", 8, (1,))
+LEFT = written_chain.ChainedWritten(
+    spatial.Shaped("X", 8, (1, 1)), (0, 1), ("X_0",), private_buffer.COMPRESSED, 16, above=(private_buffer.COMPRESSED,))
 WRITTEN = written.Written(REDUCED, (0,), ("X_0",), private_buffer.COMPRESSED, 16)
 COLLECTED = accelerator.Collected(REDUCED, (0,), ("X_0",), 1, 0, ())
 BEHIND = accelerator.Accelerator("behind", ARRAY, (PRIVATE,), (COLLECTED,), dma.Dma())
 REQUEST = dma.Request(0, 0, False, (dma.Loop(2, 1, 1),))
-SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, CHAINED, private_buffer.Run(0, 0), WRITTEN, MERGER, PRODUCTS, MEET, OUTER,
+SAMPLES = parts((ARRAY, ELASTIC, PRIVATE, CHAINED, LEFT, private_buffer.Run(0, 0), WRITTEN, MERGER, PRODUCTS, MEET, OUTER,
                  REQUEST, BEHIND, BEHIND.streams, command.COMMANDS, logic.OPERATIONS, TINY,
                  OPS, CONDITIONS, address_map(TINY)[0][2], MemSizes(), ScheduleSizes(32), TINY.config_map("pe").slots,
                  TINY.config_map("pe").sets, Counts()))

@@ -29,7 +29,6 @@ class BitRows(Component):
     Parameters
     ----------
     fibers, extent : int     Of a tensor.
-    exact : bool             A tensor has as many fibers; else up to so many, as its block says.
 
     Members
     -------
@@ -43,8 +42,10 @@ class BitRows(Component):
     Source: Stellar IV-C (bitvector axes). Departure: there fibers are read as they are stored, from the first one on.
     """
 
-    def __init__(self, fibers: int, extent: int, exact: bool = True) -> None:
-        self.fibers, self.across, self.exact = fibers, -(-extent // DATA_BITS), exact
+    exact = True        # A tensor has as many fibers.
+
+    def __init__(self, fibers: int, extent: int) -> None:
+        self.fibers, self.across = fibers, -(-extent // DATA_BITS)
         if fibers < 1 or not 1 <= fibers * self.across < 1 << DATA_BITS:
             raise ValueError(f"there is no level of {fibers} fibers of {extent} bits")
         tokens = stream.Signature(TOKEN)
@@ -53,11 +54,11 @@ class BitRows(Component):
 
     @property
     def module_name(self) -> str:
-        return f"bit_rows_{self.fibers}x{self.across}{'' if self.exact else '_or_fewer'}"
+        return f"bit_rows_{self.fibers}x{self.across}"
 
     @property
-    def emit_key(self) -> tuple[int, int, bool]:
-        return self.fibers, self.across, self.exact
+    def emit_key(self) -> tuple[int, int]:
+        return self.fibers, self.across
 
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
@@ -181,3 +182,13 @@ class BitRows(Component):
                     m.d.comb += [words.read.eq(waiting != 1), words.read_address.eq(address)]
                     m.d.sync += [left.eq(word), nth.eq(self.across - waiting), waiting.eq(waiting - 1), address.eq(address + 1)]
         return wrong
+
+
+class SomeBitRows(BitRows):
+    """`BitRows` of tensors of which each has up to so many fibers, as its block says; one of none has a length alone."""
+
+    exact = False
+
+    @property
+    def module_name(self) -> str:
+        return f"some_{super().module_name}"

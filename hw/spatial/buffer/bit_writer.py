@@ -25,7 +25,7 @@ class BitWriter(FormatWriter):
         m = Module()
         written = self.written
         stores, there = self.begin(m, {"bits": written.stored, "values": written.words})
-        bits, values = stores["bits"], stores["values"]
+        bits, values = stores["bits"], stores.get("values")
         place = Signal(range(written.stored + 1))
         word = Signal(range(written.across + 1))        # in the fiber
         count = Signal(range(written.words + 1))
@@ -39,9 +39,11 @@ class BitWriter(FormatWriter):
             full.eq(count == written.words), here.eq(~token.control & (token.data >> 4 == word)),
             writes.eq(there & Mux(token.control, self.stops & (word != written.across), ~here)),
             self.i.ready.eq(there & Mux(token.control, ~writes, here & ~full)), goes.eq(self.i.valid & self.i.ready),
-            bits.write.eq(writes), bits.address.eq(place), bits.data.eq(held), bits.count.eq(written.stored),
-            values.write.eq(whole_lanes(values, goes & here)), values.address.eq(count), values.data.eq(self.value),
-            values.count.eq(count), *(store.close.eq(goes & self.is_over) for store in stores.values())]
+            bits.write.eq(writes), bits.address.eq(place), bits.data.eq(held),
+            bits.count.eq(written.stored if self.is_exact else place),
+            *([] if values is None else [
+                values.write.eq(whole_lanes(values, goes & here)), values.address.eq(count), values.data.eq(self.value),
+                values.count.eq(count)]), *(store.close.eq(goes & self.is_over) for store in stores.values())]
         with m.If(there & here & full):
             m.d.sync += self.overflow.eq(1)
         with m.If(writes):

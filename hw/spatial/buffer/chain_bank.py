@@ -11,12 +11,12 @@ from ...arch.chain import ChainedBank, Link
 from ...arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LANES, STREAMS, Bank, Loop
 from ...arch.token import TOKEN
 from ...emit import Macro, macro
-from ...memory.list_level import ListLevel
+from ...memory.list_level import SomeLists
 from ...memory.stored_level import StoredLevel
 from ...sparse.interface import is_stop
 from ...stream.fifo import Fifo, Fifo2
 from ...stream.lead import lead
-from .bit_rows import BitRows
+from .bit_rows import SomeBitRows
 from .counted_level import CountedLevel
 from .expander import Expander
 from .private_buffer import AHEAD, PrivateBank
@@ -88,8 +88,8 @@ class ChainBank(PrivateBank):
         """What looks up the fibers of a level, with what fills it."""
         made = {DENSE: lambda: CountedLevel(link.extent),
                 COMPRESSED: lambda: StoredLevel(4 * link.words // LANES, LANES, False),
-                BITVECTOR: lambda: BitRows(link.fibers, link.extent, False),
-                }.get(link.kind, lambda: ListLevel(link.fibers, link.nodes, link.node, False))()
+                BITVECTOR: lambda: SomeBitRows(link.fibers, link.extent),
+                }.get(link.kind, lambda: SomeLists(link.fibers, link.nodes, link.node))()
         m.submodules[f"stage{link.nth}"] = stage = macro(made)
         if link.kind != DENSE:
             lead(m, getattr(self, STREAMS[link.kind] + link.suffix), stage.fill)

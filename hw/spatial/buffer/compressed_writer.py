@@ -23,9 +23,9 @@ class CompressedWriter(FormatWriter):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         written = self.written
-        stores, there = self.begin(m, {"segments": written.fibers + 1, "coordinates": written.words, "values": written.words})
+        stores, there = self.begin(m, {"segments": written.fibers + 1, **{name: written.words for name, _ in self.elements}})
         count = Signal(range(written.words + 1))
-        fiber = Signal(range(written.fibers + 1))
+        fiber = Signal(range(written.fibers + (1 if self.is_exact else 2)))
         leading = Signal(init=1)        # the 0 in front of the segments is not written yet
         full = Signal()
         is_element = Signal()
@@ -33,12 +33,12 @@ class CompressedWriter(FormatWriter):
                      self.i.ready.eq(there & ~leading & ~(is_element & full))]
         goes = Signal()
         m.d.comb += goes.eq(self.i.valid & self.i.ready)
-        for name, data in (("coordinates", self.i.payload.crd.data), ("values", self.value)):
+        for name, data in self.elements:
             m.d.comb += [stores[name].write.eq(whole_lanes(stores[name], goes & is_element)), stores[name].address.eq(count),
                          stores[name].data.eq(data), stores[name].count.eq(count)]
         segments = stores["segments"]
         m.d.comb += [segments.write.eq((there & leading) | (goes & self.stops)), segments.data.eq(Mux(leading, 0, count)),
-                     segments.address.eq(fiber), segments.count.eq(written.fibers + 1),
+                     segments.address.eq(fiber), segments.count.eq(written.fibers + 1 if self.is_exact else fiber),
                      *(store.close.eq(goes & self.is_over) for store in stores.values())]
         with m.If(there & ~leading & is_element & full):
             m.d.sync += self.overflow.eq(1)

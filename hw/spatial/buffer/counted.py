@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -103,12 +103,19 @@ class CountedDrain(wiring.Component):
         super().__init__({"i": In(stream.Signature(bits)), "o": Out(stream.Signature(ELEMENT_BITS)),
                           "run": Out(stream.Signature(RUN)), "restart": In(1), "at": In(ADDRESS_BITS)})
 
+    is_shared = False       # The first word of a block is the last one of the block before.
+
+    def _begin(self, m: Module, left: Signal) -> None:
+        """What is given of a word; left: words of the block, while there are any."""
+        self._word: Value = self.i.payload.as_signed()
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.runs = runs = macro(Fifo2(RUN))
         left = Signal(DATA_BITS)
         first = Signal(ADDRESS_BITS)
         size = self.i.payload[:DATA_BITS]
+        self._begin(m, left)
         m.d.comb += [runs.i.payload.first.eq(first), runs.i.payload.count.eq(size)]
         lead(m, runs.o, self.run)
         with m.If(self.restart):
@@ -117,13 +124,13 @@ class CountedDrain(wiring.Component):
             with m.State("LENGTH"):
                 m.d.comb += [runs.i.valid.eq(self.i.valid), self.i.ready.eq(runs.i.ready)]
                 with m.If(self.i.valid & self.i.ready):
-                    m.d.sync += [left.eq(size), first.eq(first + size)]
+                    m.d.sync += [left.eq(size), first.eq(first + (size - 1 if self.is_shared else size))]
                     with m.If(size == 0):
                         m.next = "NONE"
                     with m.Else():
                         m.next = "WORDS"
             with m.State("WORDS"):
-                m.d.comb += [self.o.payload.eq(self.i.payload.as_signed()), self.o.valid.eq(self.i.valid),
+                m.d.comb += [self.o.payload.eq(self._word), self.o.valid.eq(self.i.valid),
                              self.i.ready.eq(self.o.ready)]
                 with m.If(self.i.valid & self.i.ready):
                     m.d.sync += left.eq(left - 1)
@@ -134,6 +141,30 @@ class CountedDrain(wiring.Component):
                 with m.If(self.o.ready):
                     m.next = "LENGTH"
         return m
+
+
+class SegmentsDrain(CountedDrain):
+    """A `CountedDrain` of segments: they go on from block to block, where the first one of a block is the last one of the block
+    before.
+
+    Behaviour: ``3 0 2 5  2 0 1`` becomes ``0 2 5 5 6``, with runs of 3 from 0 on and of 2 from 2 on.
+
+    Members: as of `CountedDrain`; behind `restart` segments begin at what `at` says, too.
+    """
+
+    is_shared = True
+
+    def __init__(self) -> None:
+        super().__init__(DATA_BITS)
+        self.module_name = "segments_drain"
+
+    def _begin(self, m: Module, left: Signal) -> None:
+        before = Signal(ADDRESS_BITS)
+        self._word = self.i.payload + before
+        with m.If(self.i.valid & self.i.ready & (left == 1)):
+            m.d.sync += before.eq(self._word)
+        with m.If(self.restart):
+            m.d.sync += before.eq(self.at)
 
 
 class FixedDrain(wiring.Component):

@@ -35,7 +35,7 @@ class DenseWriter(FormatWriter):
             writes.eq(there & Mux(token.control, self.stops & (at != written.extent), 1)),
             self.i.ready.eq(there & Mux(token.control, ~writes, here)),
             values.write.eq(whole_lanes(values, writes)), values.address.eq(place), values.data.eq(Mux(here, self.value, 0)),
-            values.close.eq(there & self.is_over), values.count.eq(written.stored)]
+            values.close.eq(there & self.is_over), values.count.eq(written.stored if self.is_exact else place)]
         with m.If(writes):
             m.d.sync += [place.eq(place + 1), at.eq(at + 1)]
         with m.Elif(there & token.control):

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.token import DATA_BITS
 from ...arch.written import Written
+from ...arch.written_chain import WrittenLevel
 from ...emit import Macro, macro
 from ...memory.array_store import ArrayStore
 from ...sparse.interface import is_done, is_stop
@@ -34,13 +35,14 @@ class FormatWriter(Component):
     Source: Stellar IV-C.
     """
 
-    def __init__(self, written: Written) -> None:
+    def __init__(self, written: Written | WrittenLevel) -> None:
         self.written = written
-        super().__init__({"i": In(stream.Signature(pair(written.tensor.bits))), "overflow": Out(1),
+        bits = written.tensor.bits if "values" in written.arrays else 0
+        super().__init__({"i": In(stream.Signature(pair(bits))), "overflow": Out(1),
                           **{name: Out(stream.Signature(bits)) for name, bits in written.arrays.items()}})
 
     @property
-    def emit_key(self) -> Written:
+    def emit_key(self) -> Written | WrittenLevel:
         return self.written
 
     @property
@@ -57,6 +59,17 @@ class FormatWriter(Component):
         there = Signal()
         m.d.comb += there.eq(self.i.valid & Cat(store.free for store in found.values()).all() & ~self.overflow)
         return found, there
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all tensors have as many fibers."""
+        return isinstance(self.written, Written)
+
+    @property
+    def elements(self) -> list[tuple[str, Value]]:
+        """The arrays that have a word for each element, and what they have of the pair."""
+        found: list[tuple[str, Value]] = [("coordinates", self.i.payload.crd.data)]
+        return [*found, ("values", self.value)] if "values" in self.written.arrays else found
 
     @property
     def value(self) -> Value:

@@ -47,27 +47,39 @@ class LevelFeeder(wiring.Component):
     Source: Stellar V, Listing 7 (spans of a whole fiber).
     """
 
+    # As of `LinkFeeder`: no other level is in front or behind.
+    across, block, is_last = 0, 1, True
+
     def __init__(self, kind: str, words: int, node: int = 1) -> None:
         self.kind, self.words, self.node = kind, words, node if kind == LINKED else 1
         # What follows the counts in the level.
         self.behind = {COMPRESSED: ("coordinates",), LINKED: ("links", "coordinates")}.get(kind, ())
         self.module_name = f"level_feeder_{kind.replace(' ', '_')}_{words}" + (f"x{node}" if kind == LINKED else "")
+        super().__init__(self._ports())
+
+    def _ports(self) -> dict[str, wiring.Member]:
         elements, blocks, runs = stream.Signature(ELEMENT_BITS), stream.Signature(DATA_BITS), stream.Signature(RUN)
         behind = {each: member for name in self.behind for each, member in ((name, In(elements)), (f"{name}_run", Out(runs)))}
-        super().__init__({"counts": In(elements), **behind, "values": In(elements), "level": Out(blocks), "o": Out(blocks),
-                          "values_run": Out(runs), "narrow": In(1), "torn": Out(1), "wrong": Out(1), "restart": In(1),
-                          "at": In(ADDRESS_BITS)})
+        return {"counts": In(elements), **behind, "values": In(elements), "level": Out(blocks), "o": Out(blocks),
+                "values_run": Out(runs), "narrow": In(1), "torn": Out(1), "wrong": Out(1), "restart": In(1),
+                "at": In(ADDRESS_BITS)}
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.values_feeder = values = macro(CountedFeeder(True))
-        lead(m, self.values, values.i)
-        lead(m, values.o, self.o)
-        m.d.comb += values.narrow.eq(self.narrow)
         run = Signal(RUN)
         told = Signal()         # the run of a tensor is known
         shift = self.node.bit_length() - 1
-        waits = self._later(m, "values", run, shift, shift, told, self.values_run, values)
+        if self.is_last:
+            m.submodules.values_feeder = values = macro(CountedFeeder(True))
+            lead(m, self.values, values.i)
+            lead(m, values.o, self.o)
+            m.d.comb += values.narrow.eq(self.narrow)
+            waits = self._later(m, "values", run, shift, shift, told, self.values_run, values, self.block)
+        else:
+            waits = self._later(m, "below", run, shift, shift, told, self.below, None, self.block)
+        if self.block > 1:
+            with m.If(told & ((run.count << shift) * self.block >> DATA_BITS != 0)):
+                m.d.sync += self.wrong.eq(1)
         left = Signal(range(self.words + 1))        # words of the tensor that goes on
         word = self.counts.payload
         going = Signal(range(len(self.behind) + 1))     # 0: the counts, else which block behind them
@@ -84,12 +96,29 @@ class LevelFeeder(wiring.Component):
             waits += self._later(m, name, run, more, words, told, getattr(self, f"{name}_run"), feeder)
             feeders.append(feeder)
         free = Cat(waits).all()
-        level = self._counted(m, run, goes, left, word)
-        with m.If((left == 0) & (going == 0)):
-            m.d.comb += [self.level.payload.eq(self.words), self.level.valid.eq(self.counts.valid)]
+        none = Signal()         # there is no word, and what comes for it is none
+        opens = Signal()        # the first word of a tensor is next
+        words_go: Value = goes & ~none if self.across else goes
+        level = self._counted(m, run, words_go, left, word, opens if self.across else left == self.words)
+        length: Any = self.counts
+        if self.across:
+            length = self._in_front(m)
+            with m.If(words_go):
+                m.d.sync += opens.eq(0)
+            with m.If(none):
+                m.d.comb += [self.counts.ready.eq(free), told.eq(goes), run.count.eq(0)]
+                with m.If(goes):
+                    m.d.sync += none.eq(0)
+        with m.If((left == 0) & (going == 0) & ~none if self.across else (left == 0) & (going == 0)):
+            size = length.payload if self.across else self.words
+            m.d.comb += [self.level.payload.eq(size), self.level.valid.eq(length.valid)]
+            if self.across:
+                m.d.comb += length.ready.eq(self.level.ready)
             with m.If(self.level.valid & self.level.ready):
-                m.d.sync += left.eq(self.words)
-        with m.Elif(going == 0):
+                m.d.sync += left.eq(size)
+                if self.across:
+                    m.d.sync += [none.eq(size == 0), opens.eq(1)]
+        with m.Elif((going == 0) & ~none if self.across else going == 0):
             allowed = ~last | free
             m.d.comb += [self.level.payload.eq(level), self.level.valid.eq(self.counts.valid & allowed),
                          self.counts.ready.eq(self.level.ready & allowed)]
@@ -105,13 +134,14 @@ class LevelFeeder(wiring.Component):
                     m.d.sync += going.eq(0 if nth == len(feeders) else nth + 1)
         return m
 
-    def _counted(self, m: Module, run: Any, goes: Signal, left: Signal, word: Signal) -> Value:
+    def _counted(self, m: Module, run: Any, goes: Value, left: Signal, word: Signal, begins: Value) -> Value:
         """The run of the tensor with its last word; what stands for a word in the level."""
         first = Signal(ADDRESS_BITS)
         if self.kind == COMPRESSED:
-            begins = left == self.words
             apart = Signal(ADDRESS_BITS)
-            m.d.comb += [apart.eq(Mux(begins, 0, word - first)), run.first.eq(first), run.count.eq(apart)]
+            # Of no fiber there is one segment, the first and last.
+            starts = Mux(begins, word, first) if self.across else first
+            m.d.comb += [apart.eq(Mux(begins, 0, word - first)), run.first.eq(starts), run.count.eq(apart)]
             with m.If(goes & begins):
                 m.d.sync += first.eq(word)
             with m.If(goes & (apart >> DATA_BITS != 0)):
@@ -131,14 +161,26 @@ class LevelFeeder(wiring.Component):
                 m.d.sync += first.eq(first + total)
         return bits
 
-    def _later(self, m: Module, name: str, run: Any, more: int, words: int, told: Signal, out: Any,
-               feeder: Macro) -> list[Value]:
-        """Keep runs for the requests of an array, with 2^more elements for each that is counted, and the counts for its blocks,
-        with 2^words words; whether there is room."""
+    def _in_front(self, m: Module) -> Any:
+        """The length of each block, where another level says it."""
+        raise AssertionError("no level is in front")
+
+    def _later(self, m: Module, name: str, run: Any, more: int, words: int, told: Signal, out: Any, feeder: Macro | None,
+               block: int = 1) -> list[Value]:
+        """Keep runs for the requests of an array, with 2^more x block elements for each that is counted, and the counts for its
+        blocks, with 2^words x block words; whether there is room."""
         m.submodules[f"{name}_runs"] = runs = macro(Fifo2(RUN))
+        if feeder is None:
+            m.d.comb += [runs.i.payload.first.eq((run.first << more) * block), runs.i.valid.eq(told),
+                         runs.i.payload.count.eq((run.count << more) * block)]
+            lead(m, runs.o, out)
+            return [runs.i.ready]
         m.submodules[f"{name}_counts"] = counts = macro(Fifo2(DATA_BITS))
-        m.d.comb += [runs.i.payload.first.eq(run.first << more), runs.i.payload.count.eq(run.count << more),
-                     runs.i.valid.eq(told), counts.i.payload.eq(run.count << words), counts.i.valid.eq(told)]
+        first, count, length = run.first << more, run.count << more, run.count << words
+        if block > 1:
+            first, count, length = first * block, count * block, length * block
+        m.d.comb += [runs.i.payload.first.eq(first), runs.i.payload.count.eq(count),
+                     runs.i.valid.eq(told), counts.i.payload.eq(length), counts.i.valid.eq(told)]
         lead(m, runs.o, out)
         lead(m, counts.o, feeder.count)
         return [runs.i.ready, counts.i.ready]

@@ -50,7 +50,8 @@ class ListWriter(FormatWriter):
         m.d.comb += [
             is_element.eq(~self.i.payload.crd.control), opens.eq((at == 0) | (at == size)),
             full.eq(opens & (used == written.nodes)), heads.address.eq(fiber), links.address.eq(tail),
-            tails.address.eq(fiber), tails.data.eq(tail), heads.count.eq(written.fibers + 1), links.count.eq(used)]
+            tails.address.eq(fiber), tails.data.eq(tail),
+            heads.count.eq(written.fibers + 1 if self.is_exact else fiber + 1), links.count.eq(used)]
         takes = Signal()
         for name, data in (("coordinates", self.i.payload.crd.data), ("values", self.value)):
             store = stores[name]
@@ -61,7 +62,7 @@ class ListWriter(FormatWriter):
                 with m.If(there & self.is_over):
                     m.d.comb += [self.i.ready.eq(1), heads.write.eq(1), heads.data.eq(used),
                                  *(store.close.eq(1) for store in stores.values())]
-                    m.d.sync += [used.eq(0), is_first.eq(1)]
+                    m.d.sync += [used.eq(0), is_first.eq(1), *([] if self.is_exact else [fiber.eq(0)])]
                 with m.Elif(there):
                     m.d.comb += tails.enable.eq(1)
                     m.next = "TAIL"
@@ -85,10 +86,11 @@ class ListWriter(FormatWriter):
                                  heads.write.eq((at == 0) & is_first),
                                  links.data.eq(Cat(Const(NO_NODE, DATA_BITS), at)), links.write.eq(Mux(at != 0, BOTH, 0))]
                     m.d.sync += fiber.eq(fiber + 1)
-                    with m.If(fiber == written.fibers - 1):
-                        m.d.sync += [fiber.eq(0), is_first.eq(0)]
+                    if self.is_exact:
+                        with m.If(fiber == written.fibers - 1):
+                            m.d.sync += [fiber.eq(0), is_first.eq(0)]
                     m.next = "BEGIN"
         # The number of nodes stands behind the heads.
         with m.If(self.is_over):
-            m.d.comb += heads.address.eq(written.fibers)
+            m.d.comb += heads.address.eq(written.fibers if self.is_exact else fiber)
         return m

@@ -8,17 +8,12 @@ from amaranth.hdl import Elaboratable, Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import Component, Out
 
-from ...arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, LINKED
 from ...arch.written import Written
+from ...arch.written_chain import ChainedWritten
 from ...emit import macro
 from ...stream.lead import lead
-from .bit_writer import BitWriter
-from .compressed_writer import CompressedWriter
-from .dense_writer import DenseWriter
+from .chain_writer import WRITERS, ChainWriter
 from .fiber_collector import FiberCollector, fiber_members
-from .list_writer import ListWriter
-
-WRITERS = {DENSE: DenseWriter, COMPRESSED: CompressedWriter, BITVECTOR: BitWriter, LINKED: ListWriter}
 
 
 class WrittenResult(Component):
@@ -54,7 +49,8 @@ class WrittenResult(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         m.submodules.collector = collector = macro(FiberCollector(self.written))
-        m.submodules.writer = writer = macro(WRITERS[self.written.kind](self.written))
+        m.submodules.writer = writer = macro(ChainWriter(self.written) if isinstance(self.written, ChainedWritten)
+                                             else WRITERS[self.written.kind](self.written))
         for n in range(self.written.fibers):
             lead(m, getattr(self, f"i{n}"), getattr(collector, f"i{n}"))
         lead(m, collector.o, writer.i)

@@ -43,6 +43,15 @@ def test_the_verilog_of_an_array_with_buffers_on_both_sides_is_exact(kind: str, 
     array.run("rtl", stalls, **array.random(operations, seed))
 
 
+@pytest.mark.parametrize("above,last", [("compressed", "compressed"), ("bitvector", "dense"), ("compressed", "linked list")])
+@settings(max_examples=10)
+@given(seed=st.integers(0, 1 << 30), operations=st.integers(1, 4))
+def test_results_without_empty_rows_are_those_without_a_buffer(above: str, last: str, seed: int, operations: int) -> None:
+    array = design([ROWS_OF_B, COLUMNS_OF_A], C=sp.Buffer(above, last, words=256))
+    array.run("tokens", **array.random(operations, seed))
+    assert f"C to a private buffer ({above}, {last}) of 256 words" in array.explain().text
+
+
 def test_lists_gather_the_fibers_of_several_operations() -> None:
     array = design([ROWS_OF_B], C=sp.Buffer("dense", "linked list", words=512, operations=3))
     operands = array.random(6, 1)
@@ -74,7 +83,9 @@ def test_explain_and_the_description_name_the_buffer_of_a_result() -> None:
     (lambda: design([ROWS_OF_A], OUTPUT, C=sp.Buffer("dense", "dense")), "ports of C give words, not fibers"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("dense")), "it has 1 levels, but the result 2 dimensions"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("dense", "dense", order=(0, 0))), "its order is 0, 0"),
-    (lambda: design([ROWS_OF_B], C=sp.Buffer("compressed", "dense")), "a level above another one is not dense"),
+    (lambda: design([ROWS_OF_B], C=sp.Buffer("linked list", "compressed")), "whose nodes have places of no coordinate"),
+    (lambda: design([ROWS_OF_B], C=sp.Buffer("compressed", "linked list", operations=2)), "a tensor is of 2 operations"),
+    (lambda: design([ROWS_OF_B], C=sp.Buffer("compressed", "dense", words=16)), "words are 16, but C takes 20"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("dense", "dense", banks=2)), "it has 2 banks"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("dense", "dense", order=(1, 0))), "fibers go along dimension 1"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("dense", "dense", words=16)), "words are 16, but C takes 60"),

@@ -1,0 +1,120 @@
+"""Parts of levels behind each other keep the contract of streams, and an expander gives as many fibers as it should."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Signal
+from prover import Side, Verdict, always, cover, prove
+from test_buffers import VALUES, Between, Held
+
+from sardonyx.hw.arch.chain import ChainedBank, Link
+from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, Level, Loop
+from sardonyx.hw.arch.spatial import Shaped
+from sardonyx.hw.arch.written_chain import ChainedWritten
+from sardonyx.hw.memory.array_store import READ
+from sardonyx.hw.memory.list_level import FINISHED, SomeLists
+from sardonyx.hw.sparse.interface import is_done, is_stop
+from sardonyx.hw.spatial.buffer.bit_rows import SomeBitRows
+from sardonyx.hw.spatial.buffer.chain_bank import ChainBank
+from sardonyx.hw.spatial.buffer.compressed_writer import CompressedWriter
+from sardonyx.hw.spatial.buffer.counted import SegmentsDrain
+from sardonyx.hw.spatial.buffer.counted_level import CountedLevel
+from sardonyx.hw.spatial.buffer.expander import Expander
+from sardonyx.hw.spatial.buffer.fiber_dropper import FiberDropper
+from sardonyx.hw.spatial.buffer.link_feeder import LinkFeeder
+from sardonyx.hw.spatial.buffer.private_buffer import AHEAD
+
+EXTENT = 3
+
+
+class Counted(Between):
+    """An expander, whose fibers are counted where they leave, and started anew where one above is over."""
+
+    def __init__(self, zeros: int) -> None:
+        probes = {"expected": ("part.expected", 2)} | ({"at": ("part.at", 2)} if zeros else {})
+        super().__init__(Expander(EXTENT, False, zeros), probes)
+        self.zeros = zeros
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        part: Any = self.made
+        probe: Any = self
+        fibers = Signal(range(EXTENT + 2))
+        crd, above = part.crd, part.above
+        ends = crd.valid & crd.ready & is_stop(crd.payload)
+        closes = above.valid & above.ready & is_stop(above.payload) & (fibers == EXTENT)
+        m.d.sync += fibers.eq(fibers + ends)
+        with m.If(closes):
+            m.d.sync += fibers.eq(0)
+        always(m, "each fiber above has a fiber for each coordinate", fibers == probe.expected)
+        always(m, "fibers are no more than coordinates", fibers <= EXTENT)
+        if self.zeros:
+            always(m, "zeros are no more than there should be", probe.at <= self.zeros)
+        always(m, "a fiber above is over with its last coordinate",
+               ~(above.valid & above.ready & is_stop(above.payload)) | closes | ends)
+        always(m, "a tensor is over between fibers above", ~(crd.valid & is_done(crd.payload)) | (fibers == 0))
+
+
+def link(kind: str, inner: bool, block: int, is_last: bool) -> Between:
+    return Between(LinkFeeder(Link(1, kind, 3, 2 if kind == LINKED else 1, 2, 4, is_last), inner, block, is_last))
+
+
+def parts() -> Side:
+    return Side({
+        "expander": Counted(0), "zeros": Counted(2), "refs": Between(Expander(EXTENT, True, 2)),
+        "counted": Between(CountedLevel(EXTENT)), "bits": Between(SomeBitRows(2, 3)),
+        "lists": Held(SomeLists(1, 2, 1), {"finished": FINISHED}, True), "drain": Between(SegmentsDrain()),
+        "dropper": Dropper(1), "groups": Dropper(2), "without values": Between(FiberDropper(2, 2, 0))})
+
+
+class Dropper(Between):
+    """A dropper of groups of fibers, of which the coordinate is told before anything of them leaves."""
+
+    def __init__(self, group: int) -> None:
+        self.group = group
+        wires = {"told": 1} | ({"pending": 2, "fiber": 1} if group > 1 else {"pending": 1})
+        super().__init__(FiberDropper(EXTENT, group, 1), {name: (f"part.{name}", bits) for name, bits in wires.items()})
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        part: Any = self.made
+        probe: Any = self
+        o = part.o
+        fiber = probe.fiber if self.group > 1 else 0
+        always(m, "fibers that are held back are of this group", probe.pending <= fiber)
+        always(m, "what leaves is of a group that was told", ~o.valid | probe.told | is_done(o.payload.crd))
+        always(m, "an element leaves behind all fibers in front of it", ~o.valid | o.payload.crd.control | (probe.pending == 0))
+
+
+RESULT = ChainedWritten(Shaped("C", 2, (2, 3)), (0, 1), ("C_0", "C_1"), COMPRESSED, 16, above=(COMPRESSED,))
+
+
+def writers() -> Side:
+    levels = {"inner": RESULT.last, "outer": RESULT.splits[0].level}
+    return Side({name: Held(CompressedWriter(level), {f"{array}.ahead": READ for array in level.arrays})
+                 for name, level in levels.items()})
+
+
+def feeders() -> Side:
+    return Side({"outer segments": link(COMPRESSED, False, 2, False), "segments": link(COMPRESSED, True, 1, True),
+                 "bits": link(BITVECTOR, True, 2, True), "lists": link(LINKED, True, 1, False)})
+
+
+@pytest.mark.parametrize("side", [parts, feeders, writers])
+def test_parts_of_chains_keep_the_contract(side: Any, tmp_path: Path) -> None:
+    assert prove(side(), tmp_path, 2) == Verdict(True)
+
+
+def test_parts_of_chains_can_wait_and_move(tmp_path: Path) -> None:
+    assert cover(parts(), tmp_path, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("last", [COMPRESSED, DENSE])
+def test_a_bank_of_a_chain_keeps_the_contract(last: str, tmp_path: Path) -> None:
+    levels = Level(COMPRESSED, 2), Level(last, 3)
+    bank = ChainedBank(2, levels, 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True, sifted=last == DENSE)
+    stages = 2 if last == COMPRESSED else 1
+    fifos = {f"stage{n}.level.scanner.finished": 4 for n in range(stages)} | {"ahead": AHEAD, "ahead0": AHEAD}
+    assert prove(Held(ChainBank(bank, f"chain_{last}"), VALUES | fifos), tmp_path) == Verdict(True)

@@ -1,0 +1,172 @@
+"""Tensors whose levels are behind each other come from memory by one request each, array after array."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from sardonyx import spatial as sp
+from sardonyx.accelerators import AcceleratorDesign
+from sardonyx.hw.arch import command
+from sardonyx.hw.arch.chain import ChainedBank
+from sardonyx.hw.arch.errors import UserError
+from sardonyx.runtime.data.chain_arrays import stacked
+from sardonyx.runtime.spatial_commands import Program, check
+from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
+
+i, j, k, r, c = sp.indices("i j k r c")
+A, B, x = sp.inputs("A B x")
+FIRST, BETWEEN, BYTES = 0x1000, 0x200, 0x4000
+KINDS = {"cc": ("compressed", "compressed"), "bb": ("bitvector", "bitvector"), "ll": ("linked list", "linked list"),
+         "bc": ("bitvector", "compressed"), "lb": ("linked list", "bitvector"), "cl": ("compressed", "linked list"),
+         "cd": ("compressed", "dense"), "bd": ("bitvector", "dense")}
+
+
+@cache
+def design(letters: str, ports: int = 4) -> AcceleratorDesign:
+    """A product of 3 x 6 x 4, rows of B behind a level without zeros; results are sums of products."""
+    return sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]),
+                     {"i": 3, "j": 6, "k": 4}, sparsity=[sp.skip(j, where=B(k, j) == 0)],
+                     buffers={"A": sp.Buffer("dense", "dense", words=16), "B": sp.Buffer(*KINDS[letters], words=32, node=2),
+                              "C": sp.Buffer("dense", "dense", words=32)}, name="chained").accelerator(ports)
+
+
+def bank(of: AcceleratorDesign, tensor: str = "B") -> ChainedBank:
+    found, = (each.banks[0] for each in of.kind.buffers if each.tensor == tensor)
+    assert isinstance(found, ChainedBank)
+    return found
+
+
+def program(of: AcceleratorDesign, a: np.ndarray, b: np.ndarray) -> "tuple[Program, bytes]":
+    """The sum of the products of all pairs, with what memory holds."""
+    memory = bytearray(BYTES)
+    memory[:2 * a.size] = a.astype(np.int16).tobytes()
+    arrays, begins = stacked(bank(of), b)
+    places = [FIRST + BETWEEN * nth for nth in range(len(arrays))]
+    for at, array in zip(places, arrays.values(), strict=True):
+        memory[at:at + array.nbytes] = array.tobytes()
+    commands, lead = Program(of.kind), next(iter(arrays.values())).itemsize
+    commands.parts(len(a))
+    commands.restart()
+    for tile in range(len(a)):
+        commands.move("A", 2 * a[0].size * tile, (4, 1), (3, 4), 1)
+        commands.arrays("B_values", (places[0] + lead * begins[tile], *places[1:]), 1)
+    commands.request("C_values", FIRST - 0x200, [(18, 18, 1)], 2)
+    commands.wait()
+    return commands, bytes(memory)
+
+
+def operands(count: int, seed: int) -> "tuple[np.ndarray, np.ndarray]":
+    random = np.random.default_rng(seed)
+    a, b = random.integers(-99, 99, (count, 3, 4)), random.integers(-99, 99, (count, 4, 6))
+    b *= random.random((count, 4, 1)) < random.random()
+    return a, b * (random.random(b.shape) < random.random((count, 1, 1)) * 1.5)
+
+
+@pytest.mark.parametrize("letters,ports", [(name, 4) if name == "bc" else pytest.param(name, ports, marks=pytest.mark.slow)
+                                           for name in KINDS for ports in (4, 1)])
+def test_sums_of_products_are_those_of_numpy(letters: str, ports: int) -> None:
+    made = design(letters, ports)
+    with SimulatedAccelerator(made.hardware(), BYTES, 20) as simulated:
+        for seed in range(8):
+            a, b = operands(1 + seed % 4, seed)
+            commands, memory = program(made, a, b)
+            simulated.write(0, memory)
+            assert simulated.run(commands.words, 100_000).status >> 16 & 15 == command.NONE
+            found = np.frombuffer(simulated.read(0, BYTES), np.int32, 18, FIRST - 0x200).reshape(3, 6)
+            assert np.array_equal(found, (a @ b).sum(axis=0)), seed
+
+
+@cache
+def blocks() -> AcceleratorDesign:
+    """Blocks of 2 x 3 of 2 x 3 elements, whose columns are scaled: block-CRS in and out."""
+    scaled = sp.functionality("Y(i,j,r,c) = A(i,j,r,c) * x(j,c)")
+    rows = sp.Transform([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    stored = sp.Buffer("dense", "compressed", "dense", "dense", words=64)
+    return sp.Design(scaled, rows, {"i": 2, "j": 3, "r": 2, "c": 3}, sparsity=[sp.skip(c, where=A(i, j, r, c) == 0)],
+                     buffers={"A": stored, "x": sp.Buffer("dense", "dense", words=16), "Y": stored},
+                     name="blocks").accelerator(4)
+
+
+PANEL, DOWN = 9, 4      # columns and rows of a tile
+INDPTR, INDICES, DATA, SIZE = 0x100, 0x4000, 0x8000, 0x30000
+
+
+def block_crs(dense: np.ndarray) -> "scipy.sparse.bsr_array":
+    """SciPy stores blocks in the order in which it finds them; here coordinates rise."""
+    found = scipy.sparse.bsr_array(dense, blocksize=(2, 3))
+    found.sort_indices()
+    return found
+
+
+def scaled_panel(matrix: "scipy.sparse.bsr_array", scale: np.ndarray) -> "scipy.sparse.bsr_array":
+    """The columns of a panel of a matrix scaled, tile by tile, on the arrays of SciPy as they lie; back come such arrays."""
+    made, memory, tiles = blocks(), bytearray(SIZE), matrix.shape[0] // DOWN
+    for at, array in ((0, scale.astype(np.int16)), (INDPTR, matrix.indptr.astype(np.int32)),
+                      (INDICES, matrix.indices.astype(np.int32)), (DATA, matrix.data.astype(np.int32))):
+        assert at + array.nbytes <= SIZE // 2
+        memory[at:at + array.nbytes] = array.tobytes()
+    commands = Program(made.kind)
+    for tile in range(tiles):
+        lead = tile * 2 * 4
+        commands.move("x", 0, (3, 1), (3, 3), 1)
+        commands.arrays("A_values", (INDPTR + lead, INDICES, DATA), 1, (1, 2, 2))
+        commands.arrays("Y_values", (SIZE // 2 + INDPTR + lead, SIZE // 2 + INDICES, SIZE // 2 + DATA), 2, (1, 2, 1))
+    commands.wait()
+    found, _ = made.run(commands, bytes(memory))
+    indptr = np.frombuffer(found, np.int32, tiles * 2 + 1, SIZE // 2 + INDPTR)
+    indices = np.frombuffer(found, np.int32, indptr[-1], SIZE // 2 + INDICES)
+    values = np.frombuffer(found, np.int32, indptr[-1] * 6, SIZE // 2 + DATA).reshape(-1, 2, 3)
+    # Nothing is written behind the last block.
+    assert not any(found[SIZE // 2 + DATA + values.nbytes:])
+    return scipy.sparse.bsr_array((values, indices, indptr), matrix.shape)
+
+
+def test_blocks_of_scipy_come_and_go_as_they_lie() -> None:
+    random, rows = np.random.default_rng(5), 7 * DOWN
+    dense = random.integers(-99, 99, (rows, PANEL)) * (random.random((rows, PANEL)) < 0.5)
+    dense *= np.kron(random.random((rows // 2, 3)) < 0.4, np.ones((2, 3), int))
+    dense[DOWN:3 * DOWN] = 0
+    matrix, scale = block_crs(dense), random.integers(1, 99, PANEL)
+    found = scaled_panel(matrix, scale)
+    assert np.array_equal(found.toarray(), dense * scale)
+    assert np.array_equal(found.indptr, matrix.indptr) and np.array_equal(found.indices, matrix.indices)
+    assert 0 < np.count_nonzero(matrix.data) < matrix.data.size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bcsstk26", "west0497"])
+def test_a_real_matrix_comes_back_as_blocks(name: str, root: Path) -> None:
+    """Of its upper left, panels of 9 columns that are not empty, scaled by 1; values are some that have 16 bits."""
+    path = root.parent / "shared" / "data" / "matrices" / f"{name}.mtx.gz"
+    if not path.exists():
+        pytest.skip(f"../shared/data/matrices/{name}.mtx.gz is not there")
+    whole = scipy.sparse.csr_array(scipy.io.mmread(path))[:400, :400].toarray()
+    dense = np.sign(whole).astype(int) * (1 + np.abs(whole * 10).astype(int) % 99)
+    panels = [panel for panel in range(0, 396, PANEL) if dense[:, panel:panel + PANEL].any()][:4]
+    assert panels
+    for panel in panels:
+        part = dense[:, panel:panel + PANEL]
+        matrix = block_crs(part)
+        found = scaled_panel(matrix, np.ones(PANEL, int))
+        assert np.array_equal(found.toarray(), part) and np.array_equal(found.indptr, matrix.indptr)
+
+
+def test_more_than_has_room_and_what_falls_are_told() -> None:
+    made = blocks()
+    for segments, coordinates in (((0, 8, 8), range(8)), ((0, 2, 1), (0, 1)), ((0, 2, 2), (1, 0)), ((0, 1, 1), (3,))):
+        memory = bytearray(BYTES)
+        memory[0x1000:0x100C] = np.array(segments, np.int32).tobytes()
+        memory[0x1100:0x1100 + 2 * len(coordinates)] = np.array(coordinates, np.uint16).tobytes()
+        commands = Program(made.kind)
+        commands.move("x", 0, (3, 1), (3, 3), 1)
+        commands.arrays("A_values", (0x1000, 0x1100, 0x1200), 1)
+        commands.arrays("Y_values", (0x2000, 0x2800, 0x3000), 2)
+        commands.wait()
+        with SimulatedAccelerator(made.hardware(), BYTES, 20) as simulated:
+            simulated.write(0, bytes(memory))
+            with pytest.raises(UserError, match="no whole number of tensors, or more than have room"):
+                check(simulated.run(commands.words, 20_000).status, "blocks")
