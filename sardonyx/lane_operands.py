@@ -14,8 +14,11 @@ import scipy.sparse
 
 from . import arguments
 from .compiler.spatial.laned import Laned, Side
+from .hw.arch.cartesian import LEFT, RIGHT
 from .hw.arch.errors import UserError
+from .hw.arch.logic import Apply, Constant, Feed, Logic
 from .hw.arch.outer_product import MULTIPLY, VALUE_BITS
+from .sim.golden.scattered import MEANING
 from .sparse_products import within
 
 MOST_PAIRS, MOST_DENSE, MOST_TERMS = 1 << 22, 1 << 22, 1 << 20
@@ -64,10 +67,14 @@ def taken(made: Laned, side: Side, given: Any) -> Elements:
     else:
         whole = sparse.toarray()
         sparse = scipy.sparse.coo_array((whole.ravel(), np.unravel_index(np.arange(whole.size), whole.shape)), whole.shape)
-    order = roles(made, side.indices)
-    places = np.stack([sparse.coords[at].astype(np.int64) for at in order], 1)
+    return elements(sparse, roles(made, side.indices))
+
+
+def elements(of: scipy.sparse.coo_array, order: Sequence[int] = (0, 1)) -> Elements:
+    """Those of an array of SciPy with its dimensions in an order."""
+    places = np.stack([of.coords[at].astype(np.int64) for at in order], 1)
     by = np.lexsort(places.T[::-1])
-    return Elements(places[by], sparse.data[by], tuple(sparse.shape[at] for at in order))
+    return Elements(places[by], of.data[by], tuple(of.shape[at] for at in order))
 
 
 def coordinates(given: Any) -> scipy.sparse.coo_array | None:
@@ -100,8 +107,8 @@ def check_extents(made: Laned, given: Mapping[str, Elements]) -> None:
                                 f"give fewer{f', or another bound of {index}' if index in made.bounds else ''}")
 
 
-def products(left: Elements, right: Elements) -> Elements:
-    """Each element of the left operand times those of the right one with its place of runs."""
+def products(logic: Logic, left: Elements, right: Elements) -> Elements:
+    """What each element of the left operand gives with those of the right one with its place of runs."""
     begins = np.searchsorted(right.places[:, 0], left.places[:, 1])
     counts = np.searchsorted(right.places[:, 0], left.places[:, 1], side="right") - begins
     if (total := int(counts.sum())) > MOST_PAIRS:
@@ -109,7 +116,19 @@ def products(left: Elements, right: Elements) -> Elements:
     mine = np.repeat(np.arange(len(counts)), counts)
     other = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(begins, counts)
     places = np.column_stack([left.places[mine], right.places[other, 1]])
-    return Elements(places, wrapped(left.values[mine] * right.values[other]), (*left.shape, right.shape[1]))
+    values = wrapped(_computed(logic, {LEFT: left.values[mine], RIGHT: right.values[other]}))
+    return Elements(places, values, (*left.shape, right.shape[1]))
+
+
+def _computed(logic: Logic, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Logic on many elements at once, exactly: it has no more bits than NumPy's numbers."""
+    if isinstance(logic, Constant):
+        return np.full_like(feeds[LEFT], logic.value, np.int64)
+    if isinstance(logic, Apply):
+        found: np.ndarray = MEANING[logic.operation](*(_computed(each, feeds) for each in logic.operands)).astype(np.int64)
+        return found
+    assert isinstance(logic, Feed), "it is over elements"
+    return feeds[logic.tensor].astype(np.int64)
 
 
 def added(runs: Elements) -> Elements:

@@ -17,6 +17,7 @@ from .compiler.lang.recurrence import Recurrences
 from .compiler.lang.sparsity import Skip
 from .compiler.spatial.laned import Laned, Side
 from .compiler.spatial.lanes import Lanes
+from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
 from .hw.arch.outer_product import ERRORS, MOST_MEMORY, MULTIPLY
 from .hw.spatial.outer.product import OuterProductArray
@@ -53,7 +54,8 @@ def explained(made: Laned, functionality: Recurrences, dataflow: Lanes, skips: t
         first, second = made.operands
         lines += [
             f"an operation: {_fiber(first)} and {_fiber(second)} at its {made.runs}, {kind.pairs // 2:,} of each at a time",
-            f"each of {first.name} times those of {second.name} is a run of {made.result.name}: " + (
+            f"each of {first.name} {'times' if kind.value == PRODUCT else 'with'} those of {second.name} is a run of "
+            f"{made.result.name}: " + (
                 f"in nodes of {made.node}" if made.node else "a node") + f" in front of the list of its {made.lists}"]
     else:
         lines += [
@@ -84,7 +86,7 @@ def run(made: Laned, name: str, engine: str, stalls: int | None, progress: Calla
     check_extents(made, found)
     progress("computing with NumPy")
     multiplies = made.kind.phases == MULTIPLY
-    partial = products(*(found[each] for each in known)) if multiplies else found[known[0]]
+    partial = products(made.kind.value, *(found[each] for each in known)) if multiplies else found[known[0]]
     wanted = partial if multiplies else added(partial)
     _check_room(made, name, partial, wanted)
     numbers: dict[str, object] = {"engine": engine, **facts(made), "partial_products": len(partial.values)}

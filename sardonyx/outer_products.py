@@ -209,7 +209,7 @@ class OuterProductDesign:
         half = 1 << VALUE_BITS - 1
         if dense := not any(map(scipy.sparse.issparse, given.values())):
             check_dense(there.shape)
-        wanted = _at(scipy.sparse.csr_array(left @ right), there)
+        wanted = _at(self._sums(left, right), there)
         wanted.data = (wanted.data + half) % (2 * half) - half
         facts: dict[str, object] = {"engine": engine, **self.facts(), "nonzeros": there.nnz,
                                     "products": int(np.diff(left.tocsc().indptr) @ np.diff(right.tocsr().indptr))}
@@ -220,6 +220,10 @@ class OuterProductDesign:
             cycles = int(str(facts["cycles"]))
         return Computed({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
                         value=wanted.toarray() if dense else wanted, cycles=cycles)
+
+    def _sums(self, left: scipy.sparse.coo_array, right: scipy.sparse.coo_array) -> scipy.sparse.csr_array:
+        """What NumPy makes of operands."""
+        return scipy.sparse.csr_array(left @ right)
 
     def _places(self, left: scipy.sparse.coo_array, right: scipy.sparse.coo_array) -> scipy.sparse.csr_array:
         """How many products each place of the result has; UserError for what has no room."""

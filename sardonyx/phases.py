@@ -24,9 +24,10 @@ from .compiler.spatial.buffer import Buffer
 from .compiler.spatial.laned import Laned
 from .compiler.spatial.lanes import Lanes, Runs
 from .concerns import Concerns
+from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
 from .hw.arch.outer_product import BOTH, MERGE, MULTIPLY, VALUE_BITS
-from .lane_operands import coordinates
+from .lane_operands import added, coordinates, elements, products
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign
 from .sim.rtl.accelerator import LATENCY
@@ -155,6 +156,13 @@ class PhasedDesign(OuterProductDesign):
             name: _turned(each) if name in self.names and self._is_turned(name) else each for name, each in given.items()})
         is_turned = merges.result.indices != (merges.lists, merges.inner)
         return replace(found, value=_turned(found.value)) if is_turned else found
+
+    def _sums(self, left: scipy.sparse.coo_array, right: scipy.sparse.coo_array) -> scipy.sparse.csr_array:
+        if self.kind.value == PRODUCT:
+            return super()._sums(left, right)
+        found = scipy.sparse.csr_array(added(products(self.kind.value, elements(left), elements(right))).sparse())
+        found.sort_indices()
+        return found
 
     def _check_bounds(self, given: Mapping[str, Any]) -> None:
         for side in self._laned[0].operands:

@@ -1,7 +1,8 @@
 """Make the concerns of an array of lanes its description: a phase of an outer product.
 
 Input:   recurrences, bounds of the indices, `Lanes`, skips, balance, buffers.
-Output:  Laned: what multiplies and leaves lists, P(i,k,j) = A(i,k) * B(k,j), or what merges them, C(i,j) = P(i,k,j).
+Output:  Laned: what multiplies and leaves lists, P(i,k,j) = A(i,k) * B(k,j) or any other value of two elements, or what merges
+         them, C(i,j) = P(i,k,j).
 Errors:  UserError for what lanes do not compute, with the concern that does not fit.
 Source:  OuterSPACE IV-A and IV-B; Stellar II and III (five concerns), VI-C.
 """
@@ -9,9 +10,11 @@ Source:  OuterSPACE IV-A and IV-B; Stellar II and III (five concerns), VI-C.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ...hw.arch.cartesian import LEFT, PRODUCT, RIGHT
 from ...hw.arch.errors import UserError, shown
+from ...hw.arch.logic import Logic
 from ...hw.arch.outer_product import MERGE, MOST_ROWS, MULTIPLY, VALUE_BITS, OuterProduct
 from ...hw.arch.private_buffer import COMPRESSED, DENSE
 from ...hw.arch.token import DATA_BITS
@@ -22,6 +25,7 @@ from .buffer import Buffer
 from .lanes import Lanes, Lists, Runs
 from .stated import mistake, stated
 from .sums import Held, Sums
+from .vectored import logic
 
 LEAST_ROWS = 16
 
@@ -78,6 +82,8 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
         raise UserError(f"its indices are {', '.join(recurrences.indices)}, and lanes go over {lanes.index}, "
                         f"{' and '.join(lanes.then)}", "dataflow", "name all of them, once")
     merges = bool(found.summed)
+    if not merges:
+        _check_one_step(recurrences)
     lists, runs, inner = (lanes.index, *lanes.then) if merges else (lanes.then[0], lanes.index, lanes.then[1])
     operands = _operands(found.value, merges)
     result = Side(found.result.name, _plain(found.result))
@@ -89,7 +95,7 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
     if len(sides) != len(operands) or set(result.indices) != ({lists, inner} if merges else {lists, runs, inner}):
         raise UserError(f"over {lanes.index}, then {' and '.join(lanes.then)}, lanes take " + (
             f"lists of {lists} whose runs are of {runs}" if merges else
-            f"an element of {lists} times a run of {inner} for each {runs}") + ", which functionality has not",
+            f"an element of {lists} with a run of {inner} for each {runs}") + ", which functionality has not",
             "dataflow", "go over another index first: that which both operands have, or that of lists, whose runs are summed")
     if merges and found.summed != (runs,):
         raise UserError(f"it is a sum over {', '.join(found.summed)}, and the runs of a list are of {runs}", "dataflow",
@@ -101,7 +107,8 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
     pairs = _pairs(sides, result, runs, buffers, recurrences)
     takes = _takes(balance, lanes)
     kind = OuterProduct(name, lanes.lanes, lanes.ports, rows, pairs, 16 if merges else recurrences.bits(sides[0].name),
-                        phases=MERGE if merges else MULTIPLY, takes_columns=merges or takes, takes_rows=takes or not merges)
+                        phases=MERGE if merges else MULTIPLY, takes_columns=merges or takes, takes_rows=takes or not merges,
+                        value=PRODUCT if merges else _met(found.value, sides))
     behind = buffers[result.name]
     assert isinstance(behind, Lists), "it was looked at with those of operands"
     if merges and behind.node:
@@ -110,17 +117,31 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
 
 
 def _operands(value: Expr, merges: bool) -> tuple[Read, ...]:
-    """What is merged, or the factors."""
+    """What is merged, or the elements that meet."""
     if merges and isinstance(value, Read):
         return (value,)
-    factors = value.operands if isinstance(value, Call) and value.operation == "mul" else ()
-    if merges or len(factors) != 2 or not all(isinstance(each, Read) for each in factors):
+    found = tuple(dict.fromkeys(reads(value)))
+    if merges or len(found) != 2:
         raise mistake(f"{'points add' if merges else 'points have'} {shown(str(value), 120)}")
-    found = tuple(each for each in factors if isinstance(each, Read))
     if found[0].name == found[1].name:
-        raise UserError(f"both factors are of {found[0].name}, which is stored in one order", "functionality",
+        raise UserError(f"both elements are of {found[0].name}, which is stored in one order", "functionality",
                         "give its elements as two operands, A(i,k) * B(k,j)")
     return found
+
+
+def _met(value: Expr, sides: Sequence[Side]) -> Logic:
+    """What two elements give. Machines for lists of rows and of columns are the same one, so factors have one order."""
+    found = logic(value, {sides[0].name: LEFT, sides[1].name: RIGHT})
+    return PRODUCT if found == replace(PRODUCT, operands=PRODUCT.operands[::-1]) else found
+
+
+def _check_one_step(recurrences: Recurrences) -> None:
+    """UserError for a value that is computed from one that is computed: nothing in between takes the low bits."""
+    made = {one.target.name for one in recurrences.assignments if isinstance(one.value, Call)}
+    for one in recurrences.assignments:
+        if isinstance(one.value, Call) and (before := [read.name for read in reads(one.value) if read.name in made]):
+            raise UserError(f"{one.target.name} is computed from {before[0]}, which is computed, too", shown(str(one), 120),
+                            "write it as one expression of two elements")
 
 
 def _plain(read: Read) -> tuple[str, ...]:

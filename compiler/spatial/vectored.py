@@ -64,7 +64,7 @@ class _Maker:
         sides = self._sides(left, right, strides, skipped)
         feeds = {left.name: LEFT, right.name: RIGHT}
         kind = Cartesian(self.name, *self.vectors.sizes, sums.banks, sums.words, self.recurrences.bits(left.name),
-                         self.recurrences.bits(right.name), result.bits, _logic(self.value, feeds), self.bits, sums.lanes,
+                         self.recurrences.bits(right.name), result.bits, logic(self.value, feeds), self.bits, sums.lanes,
                          sums.depth, held.vectors, held.fibers)
         first = self.places[0] if self.places else Sum(())
         part = next((index for index in self.bounds if own(first, index) and not first.constant
@@ -171,11 +171,12 @@ def _extents(recurrences: Recurrences, bounds: Mapping[str, int]) -> dict[str, i
     return found
 
 
-def _logic(expr: Expr, feeds: Mapping[str, str]) -> Logic:
+def logic(expr: Expr, feeds: Mapping[str, str]) -> Logic:
+    """An expression over elements as logic; feeds: what each input is there."""
     if isinstance(expr, Number):
         return Constant(expr.value)
     if isinstance(expr, Call):
-        return Apply(expr.operation, tuple(_logic(each, feeds) for each in expr.operands))
+        return Apply(expr.operation, tuple(logic(each, feeds) for each in expr.operands))
     return Feed(feeds[expr.name], 0)
 
 

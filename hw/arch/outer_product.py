@@ -23,8 +23,10 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Annotated, Any
 
 from .accelerator import RAM, Stream
+from .cartesian import LEFT, PRODUCT, RIGHT
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, check
 from .dma import ELEMENT_BITS, MOST_PORTS, NODE_BYTES, Dma
+from .logic import Feed, Logic, Tap, leaves, width
 from .private_buffer import COMPRESSED, LINKED
 from .token import DATA_BITS
 
@@ -48,6 +50,8 @@ RUNS = 64
 LOOPS = 2
 # Of a tensor, which commands do not count.
 MOST_ELEMENTS = 1 << 20
+# Of the exact value of two elements.
+MOST_EXACT = 62
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class OuterProduct:
     node : int          Pairs of a node of partial products, which all runs of a row fill, one behind the other; 0: a node has
                         one run.
     phases : str        `MULTIPLY`, `MERGE` or `BOTH`.
+    value : Logic       What an element of A, the feed `LEFT`, and one of B, `RIGHT`, give; 32 bits of it are kept.
     takes_columns, takes_rows : bool    A lane that is free takes the next column, or row; else number n is done by lane n
                         modulo `lanes`.
     """
@@ -83,6 +88,7 @@ class OuterProduct:
     phases: Annotated[str, OneOf((BOTH, MULTIPLY, MERGE))] = field(default=BOTH, repr=False)
     takes_columns: bool = field(default=True, repr=False)
     takes_rows: bool = field(default=True, repr=False)
+    value: Logic = field(default=PRODUCT, repr=False)
 
     def __post_init__(self) -> None:
         check(self, "outer product", self._misfits)
@@ -95,6 +101,11 @@ class OuterProduct:
         if self.node and self.phases != BOTH:
             yield Misfit("node", f"is {self.node}, and what is in the first node of a list only the chip knows",
                          "give 0, or both phases")
+        if {each.tensor for each in leaves(self.value) if isinstance(each, Feed)} - {LEFT, RIGHT} or any(
+                isinstance(each, Tap) for each in leaves(self.value)):
+            yield Misfit("value", "is over more than two elements", f"use feeds {LEFT} and {RIGHT}")
+        elif (exact := width(self.value, lambda _: self.bits)) > MOST_EXACT:
+            yield Misfit("value", f"has {exact} bits", f"at most {MOST_EXACT} bits are computed at once")
         if self.queue and self.phases == MERGE:
             yield Misfit("queue", f"is {self.queue}, and commands are for what multiplies", "give 0, or other phases")
 

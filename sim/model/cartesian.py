@@ -27,7 +27,7 @@ def simulate(kind: Cartesian, inputs: Mapping[str, Sequence[int]]) -> dict[str, 
         for right, *_ in held:
             for a, at in left:
                 for b, to in right:
-                    sums[(at + to) % kind.places] += wrapped(_value(kind.value, {LEFT: a, RIGHT: b}), kind.value_bits)
+                    sums[(at + to) % kind.places] += wrapped(value(kind.value, {LEFT: a, RIGHT: b}), kind.value_bits)
         if last:
             held = []
         if last and ends:
@@ -45,10 +45,11 @@ def _vectors(kind: Cartesian, inputs: Mapping[str, Sequence[int]], side: str, si
         yield there, bool(words[0] >> marks + 2 & 1), bool(words[0] >> marks + 1 & 1)
 
 
-def _value(logic: Logic, feeds: Mapping[str, int]) -> int:
+def value(logic: Logic, feeds: Mapping[str, int]) -> int:
+    """Of logic over elements, exactly."""
     if isinstance(logic, Constant):
         return logic.value
     if isinstance(logic, Apply):
-        return OPERATIONS[logic.operation].meaning(*(_value(each, feeds) for each in logic.operands))
+        return OPERATIONS[logic.operation].meaning(*(value(each, feeds) for each in logic.operands))
     assert isinstance(logic, Feed), "it is over elements"
     return feeds[logic.tensor]

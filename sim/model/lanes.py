@@ -13,21 +13,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...hw.arch.cartesian import LEFT, RIGHT
 from ...hw.arch.outer_product import RUNS, OuterProduct
+from .cartesian import value as given_by
 
 HALF = 1 << 31
 
 
 def multiplied(kind: OuterProduct, columns: Sequence[np.ndarray], rows: Sequence[np.ndarray],
                height: int) -> list[list[np.ndarray]]:
-    """The lists that columns of one operand, coordinates of lists, times rows of the other one leave; the last node first."""
+    """The lists that columns of one operand, coordinates of lists, and rows of the other one leave; the last node first."""
     lists: list[list[np.ndarray]] = [[] for _ in range(height)]
     half = kind.pairs // 2
     for column, row in zip(columns, rows, strict=True):
         for at in range(0, len(row), half):
             part = row[at:at + half]
             for place, factor in column.tolist():
-                lists[place].insert(0, np.column_stack([part[:, 0], _wrapped(part[:, 1] * factor)]))
+                found = [given_by(kind.value, {LEFT: factor, RIGHT: int(each)}) for each in part[:, 1]]
+                lists[place].insert(0, np.column_stack([part[:, 0], _wrapped(np.array(found, np.int64))]))
     return lists
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.cartesian import LEFT, RIGHT, Cartesian
-from ...arch.logic import Apply, Constant, Feed, Logic, width
 from ...emit import macro
 from ...stream.fifo import Fifo
-from ..array.pe import applied
+from ..element_logic import computed
 from .replay import Replay
 from .sum_bank import SumBank
 
@@ -117,7 +116,7 @@ class CartesianArray(Component):
             value = Signal(bits, name=f"product{n}")
             with m.If(steps):
                 m.d.sync += [there.eq(a.there & b.there), place.eq(a.place + b.place),
-                             value.eq(_value(kind.value, {LEFT: a.value.as_signed(), RIGHT: b.value.as_signed()}))]
+                             value.eq(computed(kind.value, {LEFT: a.value.as_signed(), RIGHT: b.value.as_signed()}))]
             mine = []
             for lane in range(kind.lanes):
                 fifo = macro(Fifo(bits + kind.place_bits - low, kind.depth))
@@ -157,13 +156,3 @@ class CartesianArray(Component):
             for fifo, found in zip(each, grants, strict=True):
                 m.d.comb += fifo.o.ready.eq(Cat(found).any())
         return Cat(bank.valid for bank in banks).any()
-
-
-def _value(logic: Logic, feeds: Mapping[str, Value]) -> Value:
-    """The exact value of logic, with a sign."""
-    if isinstance(logic, Constant):
-        return Const(logic.value, signed(width(logic, lambda _: 0)))
-    if isinstance(logic, Apply):
-        return applied(logic.operation, [_value(each, feeds) for each in logic.operands])
-    assert isinstance(logic, Feed), "it is over elements"
-    return feeds[logic.tensor]

@@ -1,15 +1,17 @@
-"""The multiply phase of a lane: columns of A times rows of B become nodes of lists in memory."""
+"""The multiply phase of a lane: columns of A times rows of B, or what else two elements give, become nodes of lists."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 
+from ...arch.cartesian import LEFT, RIGHT
 from ...arch.dma import ADDRESS_BITS, NODE_BYTES
 from ...arch.outer_product import ASTRAY, PAIR_BYTES, WORD_BYTES
 from ...arch.token import DATA_BITS
+from ..element_logic import computed
 from .lane_work import ALLOCATE, APPEND, EXCHANGE, PAIR, USED_BITS, LaneWork, PairsIn, Question, ask_for_words
 
 
@@ -135,8 +137,7 @@ class OuterMultiply(LaneWork):
                 with m.If(store.ready):
                     m.next = "PRODUCT"
             with m.State("PRODUCT"):
-                product = factor.as_signed() * word.value[:self.kind.bits].as_signed()
-                m.d.comb += [store.payload.eq(product), store.valid.eq(1)]
+                m.d.comb += [store.payload.eq(self._value(factor, word)), store.valid.eq(1)]
                 with m.If(store.ready):
                     # The next pair is read in this cycle.
                     m.d.comb += memory.address.eq(at + 1)
@@ -210,7 +211,7 @@ class OuterMultiply(LaneWork):
             with m.If(store.ready):
                 m.next = "PRODUCT"
         with m.State("PRODUCT"):
-            m.d.comb += [store.payload.eq(factor.as_signed() * word.value[:self.kind.bits].as_signed()), store.valid.eq(1)]
+            m.d.comb += [store.payload.eq(self._value(factor, word)), store.valid.eq(1)]
             with m.If(store.ready):
                 m.d.comb += self.memory.address.eq(at + 1)
                 m.d.sync += at.eq(at + 1)
@@ -230,6 +231,10 @@ class OuterMultiply(LaneWork):
                         with m.If(column + rows == last):
                             m.d.sync += row.eq(row + terms)
                             m.next = "ROW"
+
+    def _value(self, factor: Signal, word: Any) -> Value:
+        """What an element of the column and one of the row give."""
+        return computed(self.kind.value, {LEFT: factor.as_signed(), RIGHT: word.value[:self.kind.bits].as_signed()})
 
     def _take(self, m: Module, pairs: PairsIn, at: Signal) -> None:
         """Pairs into the lane's memory, from `at` on."""

@@ -19,7 +19,7 @@ from sardonyx.sim.golden.spatial import evaluate
 i, j, k = sp.indices("i j k")
 A, B = sp.inputs("A B")
 (P,) = sp.inputs("P", dtype="int32")
-(product,) = sp.variables("product")
+product, more = sp.variables("product more")
 (made, C) = sp.outputs("P C")
 # The same functionality as text, and as recurrences.
 MULTIPLIES = [sp.functionality("P(i,k,j) = A(i,k) * B(k,j)"),
@@ -92,6 +92,38 @@ def test_the_verilog_of_both_phases_leaves_what_numpy_has_with_empty_places_and_
     half = 1 << 31
     assert np.array_equal(merged.value, (a @ b + half) % (2 * half) - half)
     assert partial.report["nodes"] == merged.report["runs"] and merged.cycles
+
+
+# What two elements give besides their product: 0 where a skip says that one of them is.
+LARGER, MEET = (sp.functionality(product(i, j, k).eq(value), made(i, k, j).eq(product(i, j, k))) for value in (
+    sp.maximum(A(i, k) * B(k, j), 0) * 3 - sp.absolute(A(i, k)) * 0,
+    sp.select(sp.different(A(i, k) & B(k, j), 0), sp.minimum(A(i, k), B(k, j)), 0)))
+
+
+@pytest.mark.parametrize("engine", ["golden", "tokens"])
+@pytest.mark.parametrize("functionality", [LARGER, MEET])
+def test_two_elements_give_what_the_user_says(functionality: Recurrences, engine: str) -> None:
+    design = both()
+    multiply = replace(design.multiply, functionality=functionality)
+    a, b = drawn((9, 7), 0.5, 11), drawn((7, 11), 0.4, 12)
+    partial = said(functionality, {"i": 9, "j": 11, "k": 7}, {"A": a, "B": b})["P"]
+    assert np.array_equal(multiply.run(engine, A=a, B=b).value, partial)
+    whole = sp.phases(multiply, design.merge)
+    assert np.array_equal(whole.run(engine, A=a, B=b).value, partial.astype(np.int64).sum(axis=1).astype(np.int32))
+    assert "each of A with those of B is a run of P" in whole.explain().text
+
+
+def test_without_skips_any_value_of_two_elements_will_do() -> None:
+    functionality = sp.functionality("P(i,k,j) = A(i,k) + B(k,j)")
+    a, b = drawn((3, 4), 0.5, 5), drawn((4, 5), 0.2, 6)
+    dense = replace(MULTIPLY_DESIGN, functionality=functionality, sparsity=[])
+    assert np.array_equal(dense.run("tokens", A=a, B=b).value, a[:, :, None] + b[None])
+
+
+def test_the_verilog_gives_what_the_user_says_of_two_elements() -> None:
+    a, b = drawn((9, 7), 0.5, 13), drawn((7, 11), 0.4, 14)
+    design = both()
+    sp.phases(replace(design.multiply, functionality=MEET), design.merge, name="outer_meets").run("rtl", A=a, B=b)
 
 
 def test_operands_without_a_skip_are_stored_with_their_zeros() -> None:
@@ -172,13 +204,20 @@ REFUSED: "list[tuple[dict[str, Any], str]]" = [
     ({"functionality": sp.functionality("C(i,j) = A(i,k) * B(k,j)")},
      "functionality: points add mul(A(i, k), B(k, j)): it is no sum or product that lanes compute\n"
      "  try: state it as P(i,k,j) = A(i,k) * B(k,j), or C(i,j) = P(i,k,j)"),
-    ({"functionality": sp.functionality("P(i,k,j) = A(i,k) + B(k,j)"), "sparsity": []},
-     "functionality: points have add(A(i, k), B(k, j)): it is no sum or product that lanes compute\n"
+    ({"functionality": sp.functionality("P(i,k,j) = A(i,k) * B(k,j) * D(i,k,j)"), "sparsity": []},
+     "functionality: points have mul(mul(A(i, k), B(k, j)), D(i, k, j)): it is no sum or product that lanes compute\n"
      "  try: state it as P(i,k,j) = A(i,k) * B(k,j), or C(i,j) = P(i,k,j)"),
+    ({"functionality": sp.functionality("P(i,k,j) = A(i,k) + B(k,j)")}, "it would change p: p(i, k, j) = add("),
+    ({"functionality": sp.functionality(product(i, j, k).eq(A(i, k) * B(k, j)), more(i, j, k).eq(product(i, j, k) * 3),
+                                        made(i, k, j).eq(more(i, j, k)))},
+     "more(i, j, k) = mul(product(i, j, k), 3): more is computed from product, which is computed, too\n"
+     "  try: write it as one expression of two elements"),
+    ({"functionality": sp.functionality("P(i,k,j) = A(i,k) * A(i,k) * B(k,j) * B(k,j)")},
+     "value has 64 bits\n  try: at most 62 bits are computed at once"),
     ({"functionality": sp.functionality("P(i,k,j) = A(i,k) * B(k,j)", sums="int16")},
      'functionality: P has 16 bits, and lanes 32\n  try: declare P as int32 (dtype="int32")'),
     ({"dataflow": sp.Lanes(i, (k, j))},
-     "dataflow: over i, then k and j, lanes take an element of k times a run of j for each i, which functionality has not\n"
+     "dataflow: over i, then k and j, lanes take an element of k with a run of j for each i, which functionality has not\n"
      "  try: go over another index first: that which both operands have, or that of lists, whose runs are summed"),
     ({"bounds": {"i": 16}}, "bounds: index j has no bound\n  try: give the extent of j"),
     ({"bounds": {"i": 16, "j": 16, "k": 4}},
@@ -198,7 +237,7 @@ REFUSED: "list[tuple[dict[str, Any], str]]" = [
     ({"buffers": {"A": sp.Runs(), "B": fibers(0, 1), "P": sp.Lists()}}, "buffers: A: of A lanes take a fiber for each k"),
     ({"buffers": {"X": sp.Runs()}}, "buffers: there is no operand X\n  try: choose from A, B, P"),
     ({"functionality": sp.functionality("P(i,k,j) = A(i,k) * A(k,j)"), "sparsity": []},
-     "functionality: both factors are of A, which is stored in one order\n"
+     "functionality: both elements are of A, which is stored in one order\n"
      "  try: give its elements as two operands, A(i,k) * B(k,j)"),
     ({"short": True}, "short: lanes wait for memory, each by itself\n  try: leave it out")]
 
