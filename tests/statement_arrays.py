@@ -76,11 +76,11 @@ def indices_of(read: str) -> str:
 
 
 @st.composite
-def statements(draw: st.DrawFn, most_points: int = 96) -> Statement:
-    """A statement that is no error: each index that is summed is in every term."""
+def statements(draw: st.DrawFn, fibers: bool = False, most_points: int = 96) -> Statement:
+    """A statement that is no error: each index that is summed is in every term; `fibers`: one is, and in every operand."""
     names = "ijkl"[:draw(st.sampled_from([2, 2, 3, 3, 3, 4]))]
     # Mostly a sum over one index, which skips may be of.
-    count = draw(st.sampled_from([*[len(names) - 1] * 3, *range(1, len(names) + 1)]))
+    count = len(names) - 1 if fibers else draw(st.sampled_from([*[len(names) - 1] * 3, *range(1, len(names) + 1)]))
     result = "".join(draw(st.permutations(names))[:count])
     summed = set(names) - set(result)
     ranks: dict[str, int] = {}
@@ -97,7 +97,7 @@ def statements(draw: st.DrawFn, most_points: int = 96) -> Statement:
 
     terms = []
     for nth in range(draw(st.sampled_from([1, 1, 1, 2]))):
-        reads = [read(set()) for _ in range(draw(st.sampled_from([0, 1, 1, 2])))]
+        reads = [read(summed if fibers else set()) for _ in range(draw(st.sampled_from([0, 1, 1, 2])))]
         missing = summed.union(result if not nth else ()) - {index for each in reads for index in indices_of(each)}
         if missing or not reads:
             reads.append(read(missing))
@@ -116,10 +116,13 @@ def statements(draw: st.DrawFn, most_points: int = 96) -> Statement:
 @st.composite
 def designs(draw: st.DrawFn) -> tuple[Statement, sp.Design]:
     """A statement as an array, which may be refused."""
-    statement = draw(statements())
+    is_balanced = draw(st.integers(0, 3)) == 0
+    statement = draw(statements(is_balanced))
     functionality = sp.functionality(str(statement), dtype=statement.dtype, sums=statement.sums)
     names = functionality.indices
-    made = [draw(_skips(statement)) for _ in range(draw(st.sampled_from([0, 1, 1, 2])))]
+    summed = [index for index in names if index not in statement.result]
+    made = [draw(_skips(statement, summed[0] if is_balanced else "")) for _ in range(draw(st.sampled_from(
+        [1, 1, 2] if is_balanced else [0, 1, 1, 2])))]
     bounds = dict(statement.bounds)
     for skip in made:
         if skip.of:
@@ -127,7 +130,7 @@ def designs(draw: st.DrawFn) -> tuple[Statement, sp.Design]:
     # Mostly all indices but one are space, as elastic arrays want it; fibers go along what is found.
     found = [names.index(skip.indices[0]) for skip in made]
     time = draw(st.sampled_from([*found * 4, *range(len(names))]))
-    if draw(st.integers(0, 4)):
+    if is_balanced or draw(st.integers(0, 4)):
         space = [index for index in draw(st.permutations(range(len(names)))) if index != time]
         rows = [[int(at == axis) * draw(st.sampled_from([1, 1, 1, -1])) for at in range(len(names))] for axis in space]
         last = [draw(st.integers(0, 2)) for _ in names]
@@ -136,18 +139,18 @@ def designs(draw: st.DrawFn) -> tuple[Statement, sp.Design]:
         row = st.lists(st.integers(-1, 2), min_size=len(names), max_size=len(names))
         rows = draw(st.lists(row, min_size=len(names), max_size=len(names)).filter(lambda some: determinant(some) != 0))
     balance: list[Balance] = []
-    if any(not skip.of for skip in made) and len(names) > 1 and draw(st.booleans()):
+    if is_balanced or (any(not skip.of for skip in made) and draw(st.integers(0, 7)) == 0):
         balance = draw(_balances(names, time, bounds))
     return Statement(statement.result, statement.terms, bounds, statement.dtype, statement.sums), sp.Design(
         functionality, sp.Transform(rows), bounds, sparsity=made, balance=balance, clock_gate=not made and draw(st.booleans()))
 
 
 @st.composite
-def _skips(draw: st.DrawFn, statement: Statement) -> Skip:
-    """One that leaves results as they are, mostly: of each term it asks for one tensor."""
+def _skips(draw: st.DrawFn, statement: Statement, along: str = "") -> Skip:
+    """One that leaves results as they are, mostly: of each term it asks for one tensor. along: by values, of this index."""
     shared = set.intersection(*({index for read in each.reads for index in indices_of(read)} for each in statement.terms))
-    index = draw(st.sampled_from(sorted(shared) or sorted(statement.bounds)))
-    (found,), kind = sp.indices(index), draw(st.integers(0, 9))
+    index = along or draw(st.sampled_from(sorted(shared) or sorted(statement.bounds)))
+    (found,), kind = sp.indices(index), 9 if along else draw(st.integers(0, 9))
     if kind == 0:
         other = sp.indices(draw(st.sampled_from(sorted(statement.bounds))))[0]
         return sp.skip(found, where=draw(st.sampled_from([found > other, found != other])))
