@@ -7,7 +7,8 @@
 
 Input:   shared: what every item needs, sent once; call(shared, item), a function of a module; on a cluster all are pickled.
 Output:  items with their results, as they come.
-Errors:  UserError for a cluster that is not there or goes away, for workers with another Sardonyx, and what `call` raises.
+Errors:  UserError for a cluster that is not there or goes away, for workers with another Sardonyx, for a process that is
+         killed, and what `call` raises.
 Cost:    a cluster here takes some seconds to start. Items are looked at again elsewhere where a worker dies.
 """
 
@@ -17,10 +18,12 @@ import importlib.metadata
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
@@ -113,11 +116,24 @@ class Processes:
             for item in items:
                 yield item, call(shared, item)
             return
-        pool = ProcessPoolExecutor(min(self.jobs, len(items)), multiprocessing.get_context("fork"), _begin, (shared, call))
+        others = set(multiprocessing.active_children())
+        count = min(self.jobs, len(items))
+        pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _begin, (shared, call))
         try:
-            running = {pool.submit(_next, item): item for item in items}
+            with _later():
+                running = {pool.submit(_next, item): item for item in items}
             for done in as_completed(running):
                 yield running[done], done.result()
+        except BaseException as error:
+            # Nobody waits for what is under way: the user has interrupted it, or takes no more of it. A process that is killed
+            # while it sends a result would leave the pool waiting for the rest of it.
+            for process in set(multiprocessing.active_children()) - others:
+                assert process.pid is not None, "it was started"
+                os.kill(process.pid, signal.SIGINT)
+            if isinstance(error, BrokenProcessPool):
+                raise UserError(f"one of {count} processes was killed before its part was done, as when memory runs out",
+                                "jobs", "use fewer; what is kept in a file (--state) is not done again") from None
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -192,12 +208,39 @@ class Cluster:
 
 
 _here: tuple[Any, Callable[[Any, Any], Any]] | None = None      # Of a process of the pool.
+_busy = False           # Whether it is with an item.
+_noted: list[int] = []  # Interrupts that came while processes began; of a process of the pool, any.
+
+
+@contextmanager
+def _later() -> Iterator[None]:
+    """An interrupt in here counts behind it: what Python does around a fork loses it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield       # Other threads are not interrupted.
+        return
+    before = signal.signal(signal.SIGINT, lambda number, _: _noted.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        came = _noted[:1]
+        _noted.clear()
+    for number in came:
+        signal.raise_signal(number)
 
 
 def _begin(shared: Any, call: Callable[[Any, Any], Any]) -> None:
     global _here
     _here = shared, call
+    signal.signal(signal.SIGINT, _stop)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _stop(number: int, _: object) -> None:
+    """An interrupt of a process of the pool ends its item; what it waits for, and what it sends, it leaves to the pool."""
+    _noted.append(number)
+    if _busy:
+        raise KeyboardInterrupt
 
 
 def _end_with(parent: int) -> None:
@@ -208,9 +251,16 @@ def _end_with(parent: int) -> None:
 
 
 def _next(item: Any) -> Any:
+    global _busy
     assert _here is not None, "a process of the pool begins with what its items share"
     shared, call = _here
-    return call(shared, item)
+    try:
+        _busy = True
+        if _noted:
+            raise KeyboardInterrupt
+        return call(shared, item)
+    finally:
+        _busy = False
 
 
 def _version() -> str:
