@@ -37,6 +37,7 @@ IN_USE = 64
 _ROOM = 1_000_000
 """A disk with fewer free bytes is full."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_ELSEWHERE = "set XDG_CACHE_HOME to a folder you may write to"
 
 # Of this process: the open files whose locks say what it uses, and the bytes added since it last looked whether all fit.
 _using: dict[Path, IO[str]] = {}
@@ -90,8 +91,9 @@ class Cache:
     def find(self, kind: str, name: str) -> Path | None:
         """The folder of an entry, in use from now on; None if there is none."""
         path, lock = self.folder / kind / name, self._lock(kind, name)
-        if not path.exists():
-            return None
+        with self._reading():
+            if not path.exists():
+                return None
         try:
             file = _open(lock, fcntl.LOCK_SH)
         except OSError:
@@ -143,10 +145,10 @@ class Cache:
     def _lock(self, kind: str, name: str) -> Path:
         return self.folder / kind / f".{name}.lock"
 
-    def _locks(self) -> Iterator[tuple[Path, Path]]:
+    def _locks(self) -> list[tuple[Path, Path]]:
         """The folder and the lock of every entry, also of those that were never finished."""
-        for lock in self.folder.glob("*/.*.lock"):
-            yield lock.with_name(lock.name[1:].removesuffix(".lock")), lock
+        with self._reading():
+            return [(lock.with_name(lock.name[1:].removesuffix(".lock")), lock) for lock in self.folder.glob("*/.*.lock")]
 
     def _make(self, kind: str, name: str, make: Callable[[Path], object], lock: IO[str]) -> int:
         """Make an entry aside and rename it, while its lock is held; its size."""
@@ -199,6 +201,14 @@ class Cache:
                 self._remove_unused(path.parent.name, path.name)
 
     @contextlib.contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as fault:
+            raise UserError(f"cannot read the cache folder: {os.strerror(fault.errno or 0)}", str(self.folder), _ELSEWHERE
+                            ) from fault
+
+    @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             yield
@@ -206,7 +216,7 @@ class Cache:
             raise self._unwritable(fault.errno or 0) from fault
 
     def _unwritable(self, number: int) -> UserError:
-        fix = "set XDG_CACHE_HOME to a folder you may write to"
+        fix = _ELSEWHERE
         if number in _FULL:
             fix = "make room on its disk, also by 'sardonyx cache clear', or set XDG_CACHE_HOME to a folder on another one"
         return UserError(f"cannot write the cache folder: {os.strerror(number)}", str(self.folder), fix)

@@ -10,7 +10,9 @@ that is listed and has not changed may be written again; any other of a name tha
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +122,18 @@ def beside(value: object, name: str, *endings: str) -> tuple[Dump, str]:
     folder = Dump.made(path.parent, name)
     folder.check([path.name])
     return folder, path.name
+
+
+def check_file(path: Path, what: str) -> None:
+    """UserError, before a run that may take minutes, where a file of the user's own cannot be written; what: would be."""
+    try:
+        there = next(each for each in (path, *path.parents) if each.exists())
+        wrong = (errno.EISDIR if path.is_dir() else errno.ENOTDIR if there != path and not there.is_dir()
+                 else 0 if os.access(there, os.W_OK) else errno.EACCES)
+    except OSError as error:
+        wrong = error.errno or errno.EIO
+    if wrong:
+        raise UserError(f"cannot write {what}: {os.strerror(wrong)}", str(path), "name a file that can be written")
 
 
 def _path(value: object, name: str, kind: str = "folder") -> Path:

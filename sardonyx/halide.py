@@ -25,7 +25,7 @@ from .compiler.halide import FILES
 from .compiler.lang.halide.extent import largest
 from .compiler.lang.halide.pipeline import Pipeline
 from .compiler.lang.halide.walk import bind
-from .dump import Dump
+from .dump import Dump, check_file
 from .execute import Result, execute, options
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
@@ -172,6 +172,7 @@ def run_files(name: str | Path, inputs: Mapping[str, Path], output: Path | None 
     if output is not None:
         # Before the run, which may take minutes.
         check_picture(output, dtype_of(func.types[0]), len(func.args))
+        check_file(output, "the picture")
     result = run(program, inputs=inputs, params=params, **options)
     if output is not None:
         write_picture(result.value, output)

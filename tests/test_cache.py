@@ -211,6 +211,19 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
                                 "  try: set XDG_CACHE_HOME to a folder you may write to")
 
 
+def test_a_folder_that_cannot_be_looked_into_is_named(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "somewhere")
+
+    monkeypatch.setattr(module.Path, "exists", denied)
+    monkeypatch.setattr(module.Path, "glob", denied)
+    for look in (lambda: store.once("kind", "one", refuse), store.entries, store.clear, store.trim):
+        with pytest.raises(UserError) as error:
+            look()
+        assert str(error.value) == (f"{store.folder}: cannot read the cache folder: Permission denied\n"
+                                    "  try: set XDG_CACHE_HOME to a folder you may write to")
+
+
 def test_a_full_disk_is_named_also_if_a_tool_met_it_first(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (f"{store.folder}: cannot write the cache folder: No space left on device\n"
             "  try: make room on its disk, also by 'sardonyx cache clear', or set XDG_CACHE_HOME to a folder on another one")

@@ -1,6 +1,7 @@
 """The command line: what it takes, and what it passes on."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from sardonyx import api, emission, explained
 from sardonyx.cache import home
@@ -242,6 +244,26 @@ def test_the_kind_of_the_result_is_checked_before_the_run(name: str, files: Path
     assert main(["run", "einsum", "x(i) = b(i)", "--b", "v.npy", "--out", name]) == 2
     assert "ends in .mtx (a matrix) or .npy (a vector or tensor)" in capsys.readouterr().err
     assert not called
+
+
+@pytest.mark.parametrize("words", ["run einsum x(i)=b(i) --b v.npy --out v.npy/x.npy",
+                                   "run kernel spmspm --out v.npy/x.mtx",
+                                   "run image gaussian --input v.png --engine tokens --output v.npy/x.png"])
+def test_a_result_that_could_not_be_written_is_told_before_the_run(words: str, files: Path, called: "dict[str, Any]",
+                                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    Image.new("L", (9, 9)).save("v.png")
+    assert main(words.split()) == 2
+    said = capsys.readouterr().err
+    assert f"{words.split()[-1]}: cannot write the " in said and not called
+    assert said.endswith(": Not a directory\n  try: name a file that can be written\n")
+
+
+def test_a_command_that_fails_early_says_nothing_of_hardware_that_it_does_not_use(files: Path) -> None:
+    found = subprocess.run([sys.executable, "-m", "sardonyx", "verilog", "--preset", "tiny", "--out", "v"], capture_output=True,
+                           text=True, env={**os.environ, "XDG_CACHE_HOME": str(files / "v.npy")})
+    assert (found.returncode, found.stderr) == (
+        2, f"sardonyx: {files / 'v.npy' / 'sardonyx'}: cannot write the cache folder: Not a directory\n"
+           "  try: set XDG_CACHE_HOME to a folder you may write to\n")
 
 
 def test_result_goes_to_stdout_and_time_and_next_step_to_stderr(

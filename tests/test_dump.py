@@ -1,6 +1,8 @@
 """The dump folder: what was written here may be written again, what others made stays as it is."""
 
+import functools
 import json
+import os
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import sardonyx
 from sardonyx import emission, halide, search, spatial
 from sardonyx.board import build_board
 from sardonyx.cocotb import runner
-from sardonyx.dump import LIST, Dump
+from sardonyx.dump import LIST, Dump, check_file
 from sardonyx.hw.arch.errors import UserError
 
 
@@ -184,3 +186,16 @@ def test_a_picture_that_would_overwrite_what_is_not_ours_is_refused_before_the_s
 def test_a_folder_in_which_nothing_can_be_written_is_told():
     assert refusal(ARRAY.verilog, "/proc") == ("folder /proc: it cannot be written: No such file or directory\n"
                                                "  try: name a folder that can be written")
+
+
+def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path, monkeypatch):
+    check = functools.partial(check_file, what="the result")
+    (tmp_path / "file.npy").write_text("mine")
+    for path in ("file.npy", "new.npy", "deep/er/new.npy"):
+        check(tmp_path / path)
+    for path, why in (("", "Is a directory"), ("file.npy/new.npy", "Not a directory"), ("a" * 300, "File name too long")):
+        assert refusal(check, tmp_path / path) == (
+            f"{tmp_path / path}: cannot write the result: {why}\n  try: name a file that can be written")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    for path in ("file.npy", "new.npy"):
+        assert "cannot write the result: Permission denied" in refusal(check, tmp_path / path)

@@ -6,10 +6,12 @@ fault of ours; 2 a mistake in what the user gave, or a tool that is missing; 130
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
 from ..hw.arch.errors import UserError
 from . import board, cache, doctor, explain, run, spatial, tune, verilog
@@ -42,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in words
     try:
         options = parser().parse_args(words)
-        with console:
+        with console, _silent_when_stopped():
             return int(options.body(options, console))
     except UserError as mistake:
         if debug:
@@ -63,6 +65,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except Exception as fault:
         return _fault(fault, console, debug)
+
+
+@contextlib.contextmanager
+def _silent_when_stopped() -> Iterator[None]:
+    """Hardware that was described and is not used as a command ends early is no news: Amaranth would warn of each part."""
+    try:
+        yield
+    except BaseException:
+        if amaranth := sys.modules.get("amaranth.hdl"):
+            warnings.simplefilter("ignore", amaranth.UnusedElaboratable)
+        raise
 
 
 def _mistake(mistake: UserError, console: Console) -> int:

@@ -15,12 +15,14 @@ def check_out(out: Path | None, expression: str, order: str | None, formats: Map
     """UserError for a file of another kind than the result of an expression, before the run, which may take minutes."""
     from .. import api
     from ..compiler.lang.program import parse_program
+    from ..dump import check_file
 
     if out is None:
         return
     if out.suffix not in (".mtx", ".npy") or out.is_dir():
         raise UserError("the result is written to a file that ends in .mtx (a matrix) or .npy (a vector or tensor)", str(out),
                         "name such a file")
+    check_file(out, "the result")
     try:
         form = parse_program(expression, order or "", formats).result.result.format
     except UserError:
