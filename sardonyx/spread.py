@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 
 from . import arguments
@@ -62,7 +62,9 @@ def processes(jobs: object, cluster: object, default: int) -> int:
 def workers(cluster: str | None, jobs: int) -> Iterator[Workers]:
     """Processes, or the workers of a cluster: ``local``, with so many, or the address of a scheduler, which has its own."""
     if cluster is None:
-        yield Processes(jobs)
+        # Closed here, where an exception passes, and not when somebody forgets the generator that was behind it.
+        with closing(Processes(jobs)) as here:
+            yield here
         return
     try:
         import distributed
@@ -108,6 +110,8 @@ class Processes:
 
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+        self._own = set[multiprocessing.process.BaseProcess]()
 
     def each(self, shared: Shared, call: Callable[[Shared, Item], Result], items: Sequence[Item]
              ) -> Iterator[tuple[Item, Result]]:
@@ -116,25 +120,31 @@ class Processes:
             for item in items:
                 yield item, call(shared, item)
             return
-        others = set(multiprocessing.active_children())
         count = min(self.jobs, len(items))
-        pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _begin, (shared, call))
         try:
             with _later():
-                running = {pool.submit(_next, item): item for item in items}
+                others = set(multiprocessing.active_children())
+                self._pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _begin, (shared, call))
+                running = {self._pool.submit(_next, item): item for item in items}
+                self._own = set(multiprocessing.active_children()) - others
             for done in as_completed(running):
                 yield running[done], done.result()
-        except BaseException as error:
-            # Nobody waits for what is under way: the user has interrupted it, or takes no more of it. A process that is killed
-            # while it sends a result would leave the pool waiting for the rest of it.
-            for process in set(multiprocessing.active_children()) - others:
+        except BrokenProcessPool:
+            raise UserError(f"one of {count} processes was killed before its part was done, as when memory runs out", "jobs",
+                            "use fewer; what is kept in a file (--state) is not done again") from None
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the processes. Nobody waits for what is under way: the user has interrupted it, or takes no more of it."""
+        with _later():
+            pool, self._pool = self._pool, None
+            if pool is None:
+                return
+            # One that is killed while it sends a result would leave the pool waiting for the rest of it.
+            for process in self._own & set(multiprocessing.active_children()):
                 assert process.pid is not None, "it was started"
                 os.kill(process.pid, signal.SIGINT)
-            if isinstance(error, BrokenProcessPool):
-                raise UserError(f"one of {count} processes was killed before its part was done, as when memory runs out",
-                                "jobs", "use fewer; what is kept in a file (--state) is not done again") from None
-            raise
-        finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
