@@ -122,7 +122,7 @@ def with_options(arch: Arch) -> tuple[Arch, Arch]:
         arch, power_domains=True, regions=4, counter_bits=32, memory_readback=True,
         pe=replace(arch.pe, primitives=(*arch.pe.primitives, *SHARING_PRIMITIVES, DIVIDER), reduce_max=True),
         mem=replace(arch.mem, primitives=(*arch.mem.primitives, SCATTER)),
-        glb=replace(arch.glb, ring=8, queue=True, numbered=True, listed=True, kept_bytes=1024))
+        glb=replace(arch.glb, ring=8, queue=True, numbered=True, listed=True, packed=True, kept_bytes=1024))
     return options, replace(options, column_stall=True)
 
 

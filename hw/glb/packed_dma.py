@@ -27,6 +27,8 @@ class PackedDma(ConfigDma):
     items than `Glb.read_latency` + 1 takes that.
     """
 
+    # Of its own, so that a library of energies by module tells both apart.
+    module_name = "packed_config_dma"
     more: ClassVar = {"unpacks": In(1)}
 
     def give(self, m: Module, left: Signal, under_way: Signal, asks: Signal) -> None:
