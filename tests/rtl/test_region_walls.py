@@ -58,6 +58,31 @@ def test_no_bitstream_of_the_regions_beside_it_changes_words_or_cycles_of_a_regi
         assert {where: victim.read_configuration(where) for where in before} == before
 
 
+@pytest.mark.parametrize("regions", [8, pytest.param(16, marks=pytest.mark.slow)])
+def test_as_many_regions_as_there_may_be_are_as_apart(regions: int) -> None:
+    """Every third one computes while all others are configured at random and run."""
+    arch = replace(THREE, name=f"{regions} regions", columns=2 * regions, regions=regions)
+    part, draw, victims = replace(arch, name="part", columns=2, regions=1), random.Random(regions), range(1, regions, 3)
+    with simulator.whole_machine(arch).start(check=True) as machine:
+        session = Session(machine, [2] * regions)
+        given = {region: blocks(9, region) for region in victims}
+        for region in victims:
+            session.load(region, copier(part))
+
+        def compute() -> "list[tuple[list[list[int]], list[int]]]":
+            for region in victims:
+                session.run(region, given[region], {"b_vals": 31})
+            return [stored(session, region) for region in victims]
+
+        alone = compute()
+        assert [words for words, _ in alone] == [[each["a_vals"].tolist() for each in given[region]] for region in victims]
+        for _ in range(2):
+            for number in set(range(regions)) - set(victims):
+                attack(session, number, part, draw)
+            assert compute() == alone
+            assert not any(session.regions[region].read_register("status") >> AT_WALL & 1 for region in victims)
+
+
 # Every word that comes from a column in 40 cycles, to the begin of its tile.
 SEES = {"store_control": 1 | 1 << 1, "store_start": 0, "store_limit": 64, "store_extent0": 39, "store_stride0": 2}
 
