@@ -18,9 +18,10 @@ from .compiler.lang.einsum import Einsum
 from .compiler.lang.program import Program
 from .compiler.sparse.blocks import map_graph
 from .compiler.sparse.fuse import Fused, alone, fuse
-from .compiler.sparse.fused_tiling import sharing
+from .compiler.sparse.fused_tiling import kept_whole, sharing
 from .compiler.sparse.lanes import dealt, lanes_of
 from .compiler.sparse.lower import lower_fused
+from .compiler.sparse.normalize import normalize, unsplit
 from .compiler.sparse.parts import with_parts
 from .compiler.sparse.tiles import Tiling
 from .cutting import Plan, cut
@@ -123,8 +124,21 @@ def _work(fused: Fused, tiling: Tiling, wanted: Plan) -> Work:
     """Sub-tiles as work; UserError where copies would have nothing to share."""
     if wanted.index and _tiles(tiling, wanted.index) < 2:
         raise UserError(f"index {wanted.index} is one tile of {tiling.edges[wanted.index]}, so that copies would share "
-                        "nothing", f"parallelize({wanted.index},{wanted.copies})", f"split({wanted.index},N) with a smaller N")
+                        "nothing", f"parallelize({wanted.index},{wanted.copies})", _to_share(fused, tiling, wanted.index))
     return Work(tiling, lanes_of(fused))
+
+
+def _to_share(fused: Fused, tiling: Tiling, index: str) -> str:
+    """What gives copies something to share where an index is one tile."""
+    kept = kept_whole(fused)
+    cut = [each for each in tiling.einsum.order
+           if tiling.extents[each] > 1 and each not in kept | unsplit(normalize(tiling.einsum))]
+    if index in cut:
+        return f"split({index},{-(-tiling.extents[index] // 2)}) or smaller"
+    ways = [f"parallelize and split {' or '.join(cut)}"] if cut else []
+    if index in kept:
+        ways.append(f"do not fuse {' and '.join(dict.fromkeys(slot.partition('.')[0] for slot in fused.whole))}")
+    return ", or ".join([*ways, "leave out parallelize"])
 
 
 def _on_lanes(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan) -> tuple[Fused, Plan]:
@@ -245,7 +259,8 @@ def _check_used(wanted: Plan, parts: Sequence[_Part], program: Program) -> None:
     for index in [*(wanted.edges if isinstance(wanted.edges, Mapping) else ()), *([wanted.index] if wanted.index else [])]:
         if index not in known:
             raise UserError(f"there is no index {shown_text(str(index))}",
-                            parts[0].fused.einsum.text if len(parts) == 1 else program.text, f"name one of {', '.join(known)}")
+                            parts[0].fused.einsum.text if len(parts) == 1 else program.text,
+                            f"name one of {', '.join(known)}" if known else "leave it out, since there are no loops")
 
 
 def _own(wanted: Plan, part: _Part) -> Plan:

@@ -187,9 +187,11 @@ def scheduled(text: str, schedule: Schedule, order: str | Sequence[str] = "", fo
     plain = parse_program(text, order, formats if not schedule.orders else None, origin)
     for tensor in schedule.fused:
         if tensor not in plain.intermediates:
-            known = ", ".join(plain.intermediates)
+            left = ", ".join(each for each in plain.intermediates if each not in schedule.fused)
+            ways = [f"name one of {left}" if left else "", f"leave {tensor} out",
+                    "" if plain.intermediates else "write statements with ';' between them"]
             raise UserError(f"{tensor} is not computed by one statement for another", f"fuse({','.join(schedule.fused)})",
-                            f"name one of {known}" if known else "write statements with ';' between them")
+                            ", or ".join(way for way in ways if way))
     if not schedule.orders:
         return plain
     if order:

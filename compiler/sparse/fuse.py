@@ -33,7 +33,7 @@ from .fused_dense import with_dense
 
 STREAMS, MEM_TILES = "streams", "MEM tiles"
 MOST_USES = 64
-_ORDER = "give the statements loop orders in which {0} is computed as it is read, or do not fuse {0}"
+_ORDER = "give the statements loop orders in which {0} is computed as it is read"
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,23 @@ def alone(einsum: Einsum) -> Fused:
 def fuse(statements: Sequence[Einsum], formats: Mapping[str, str]) -> Fused:
     """Statements as one program; formats: per tensor, as given."""
     tensors = {name for each in statements for name in (each.result.tensor, *each.tensors)}
-    program = _Program({each.result.tensor: each for each in statements[:-1]}, formats, tensors)
+    reads: dict[str, set[tuple[int, ...]]] = {}
+    for access in (access for each in statements for access in each.operands):
+        reads.setdefault(access.tensor, set()).add(access.format.order)
+    program = _Program({each.result.tensor: each for each in statements[:-1]}, formats, tensors,
+                       frozenset(name for name, orders in reads.items() if len(orders) > 1))
     return program.fused(program.use(statements[-1], {}))
 
 
 @dataclass
 class _Program:
-    """The intermediates by name, and the names that are taken: by tensors, and by index variables so far."""
+    """The intermediates by name, the names that are taken, by tensors and by index variables so far, and what is read with its
+    levels in several orders."""
 
     intermediates: Mapping[str, Einsum]
     formats: Mapping[str, str]
     taken: set[str]
+    turned: frozenset[str]
     uses: int = 0
     ways: dict[str, str] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
@@ -160,7 +166,7 @@ class _Program:
         if self.ways.setdefault(access.tensor, way) != way:
             self.ways[access.tensor] = f"{STREAMS} and {MEM_TILES}"
         if way == MEM_TILES:
-            _check_kept(made, user, access)
+            _check_kept(made, user, access, access.tensor in self.turned)
         return replace(found, way=way, summed=tuple(names[index] for index in summed))
 
     def _fresh(self, index: str) -> str:
@@ -206,26 +212,29 @@ class _Program:
         """A statement with what is in the place of its accesses, checked as one that a user wrote."""
         expr = _in_place(use, through)
         result = replace(use.statement.result, indices=tuple(use.names[index] for index in use.statement.result.indices))
-        order = _merged(use.order(through), indices(expr), use.statement)
+        names = " and ".join(self.intermediates)
+        order = _merged(use.order(through), indices(expr), use.statement, names)
         text = f"{result} = {expr}"
         present = {result.tensor, *(access.tensor for access in accesses(expr))}
         try:
             found = parse(text, order, {name: form for name, form in self.formats.items() if name in present})
         except UserError as error:
-            raise UserError(f"it cannot be fused: {error.what}", text, f"leave {' and '.join(self.intermediates)} unfused, "
-                            f"or {error.fix}") from None
+            # The order of its loops is made of those of the statements, and nobody can say it.
+            more = "" if error.where.startswith("loop order") else f", or {error.fix}"
+            raise UserError(f"it cannot be fused: {error.what}", text, f"do not fuse {names}{more}") from None
         return replace(found, locate=use.statement.locate, scatter=use.statement.scatter)
 
 
-def _check_kept(made: Einsum, user: Einsum, access: Access) -> None:
-    """UserError for an intermediate that MEM tiles cannot hand over."""
+def _check_kept(made: Einsum, user: Einsum, access: Access, turned: bool) -> None:
+    """UserError for an intermediate that MEM tiles cannot hand over; turned: it is read in several orders, of which it can be
+    computed in one only."""
     fix = f"do not fuse {access.tensor}"
     if access.repeated:
         raise UserError(f"the diagonal of {access.tensor} is read, which MEM tiles do not give", user.text, fix)
     if made.result.format.order != access.format.order:
         raise UserError(f"{made.result} is computed as {made.result.format}, in loop order {' '.join(made.order)}, but "
                         f"{access} is read as {access.format}, in loop order {' '.join(user.order)}", user.text,
-                        _ORDER.format(access.tensor))
+                        fix if turned else f"{_ORDER.format(access.tensor)}, or {fix}")
 
 
 def _scopes(expr: Expr, bound: frozenset[str]) -> Iterator[tuple[Access, frozenset[str]]]:
@@ -275,8 +284,8 @@ def _parts(expr: Expr) -> Iterator[Expr]:
         yield from _parts(part)
 
 
-def _merged(orders: Sequence[Sequence[str]], present: Mapping[str, None], statement: Einsum) -> tuple[str, ...]:
-    """One loop order that holds all; the first as far as they leave it open."""
+def _merged(orders: Sequence[Sequence[str]], present: Mapping[str, None], statement: Einsum, names: str) -> tuple[str, ...]:
+    """One loop order that holds all; the first as far as they leave it open. names: of the intermediates."""
     first = list(dict.fromkeys(index for order in orders for index in order))
     before: dict[str, set[str]] = {index: set() for index in first}
     for order in orders:
@@ -287,7 +296,7 @@ def _merged(orders: Sequence[Sequence[str]], present: Mapping[str, None], statem
     except CycleError as cycle:
         raise UserError(f"the loops of {' and '.join(sorted({*cycle.args[1]}))} are nested in one order where an intermediate "
                         "is computed and in another where it is read", statement.text,
-                        "give the statements loop orders that agree, or do not fuse it") from None
+                        f"give the statements loop orders that agree, or do not fuse {names}") from None
     found: list[str] = []
     while len(found) < len(first):
         found.append(next(index for index in first if index not in found and before[index] <= {*found}))

@@ -41,7 +41,7 @@ def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: 
     if not fused.nest.kept:
         return tile(fused.einsum, operands, capacity, edges, room, tell, narrow, share, single, looked)
     extents = fused.einsum.extents({name: tensor.shape for name, tensor in operands.items()})
-    uncut = _uncut(fused)
+    uncut = kept_whole(fused) | unsplit(normalize(fused.einsum))
     fix = f"do not fuse {' and '.join(dict.fromkeys(slot.partition('.')[0] for slot in fused.whole))}"
     if edges is None:
         fault = ""
@@ -96,10 +96,10 @@ def _same(one: Access, other: Access) -> bool:
     return one.tensor == other.tensor and one.format == other.format and patterns[0] == patterns[1]
 
 
-def _uncut(fused: Fused) -> frozenset[str]:
-    """The indices that have to be whole in every item."""
-    summed = {index for nest in fused.nest.walk() for index in nest.einsum.order if index not in nest.einsum.result.indices}
-    return frozenset(summed) | unsplit(normalize(fused.einsum))
+def kept_whole(fused: Fused) -> frozenset[str]:
+    """The indices that have to be whole in every item, since they are summed for what MEM tiles keep."""
+    return frozenset(index for nest in fused.nest.walk() for index in nest.einsum.order
+                     if index not in nest.einsum.result.indices)
 
 
 def _fitting(fused: Fused, operands: Mapping[str, Coo], extents: Mapping[str, int], edges: Mapping[str, int], capacity: int

@@ -170,7 +170,10 @@ def test_what_cannot_be_fused_is_refused_with_a_remedy():
         "i l j\n  try: give the statements loop orders in which T is computed as it is read, or do not fuse T")
     assert refusal(fused, "T(i,j) = B(i,j); X(j,i) = T(i,j)") == (
         "X(j,i) = T(i,j): the loops of i and j are nested in one order where an intermediate is computed and in another where "
-        "it is read\n  try: give the statements loop orders that agree, or do not fuse it")
+        "it is read\n  try: give the statements loop orders that agree, or do not fuse T")
+    assert refusal(fused, "T(i,j) = B(i,k) * C(k,j); X(i,l) = T(j,i) * T(i,l)").endswith(
+        "X(i,l) = T(j,i) * T(i,l): T(i,j) is computed as ss01, in loop order i j k, but T(j,i) is read as ss10, in loop order "
+        "i l j\n  try: do not fuse T"), "no order is that of both uses"
     assert refusal(fused, "T(i,j) = B(i,k) * C(k,j); x(l) = T(i,i) * G(i,l)", ";il").startswith(
         "x(l) = T(i,i) * G(i,l): the diagonal of T is read, which MEM tiles do not give")
     doubled = "; ".join(["T0(i) = b(i) + c(i)", *(f"T{n + 1}(i) = T{n}(i) * T{n}(i)" for n in range(7))])
