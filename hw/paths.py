@@ -11,7 +11,7 @@ Errors:  UserError naming the outputs that follow inputs by a path that is not l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..cache import Cache
@@ -57,6 +57,7 @@ class Listed:
 
 _PASSES = "a switch box of an even tile passes words on; the next tile is odd and has a register"
 _TAKES = "an odd tile takes a word when the one before it leaves; the next tile is even and is ready by a register"
+_OPEN = "tracks have no registers (`fifo` inputs); routes end at core inputs, and what joins tiles settles along them"
 _ANSWERS = "a tile answers a configuration request in its cycle; both come from, and go to, a register beside the tiles"
 _ANSWER = Path("config__r(valid|data)", "config__(valid|write|addr)|tile_[xy]", _ANSWERS)
 _ISOLATES = "what a neighbour says counts while it is awake and of the same region; that comes from registers"
@@ -131,6 +132,9 @@ def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
         return tuple(paths)
     for layer in LAYERS:
         entering = [] if arch.interconnect.output_registers else _links(spec, layer)
+        if arch.interconnect.fifo == "inputs":
+            paths += _open(arch, spec, layer, entering)
+            continue
         if parity:
             if elastic:
                 links = "".join(f"|link_{name}__ready" for name in entering)
@@ -144,6 +148,19 @@ def tile_paths(arch: Arch, spec: TileSpec, parity: int) -> tuple[Path, ...]:
             links = "".join(f"|link_{name}__{part}" for name in entering)
             paths.append(Path(f"[nesw]_{layer}_o_{part}", f"[nesw]_{layer}_i_{part}{links}", _PASSES))
     return tuple(paths)
+
+
+def _open(arch: Arch, spec: TileSpec, layer: str, entering: Sequence[str]) -> Iterator[Path]:
+    """Those of a layer of a tile whose tracks have no registers: a source is offered where all that take it can."""
+    def through(part: str) -> str:
+        return "|".join((f"[nesw]_{layer}_i_{part}", *(f"link_{name}__{part}" for name in entering)))
+
+    readies, taken = through("ready"), f"[nesw]_{layer}_o_ready"
+    yield Path(readies, taken, _OPEN)
+    yield Path(f"[nesw]_{layer}_o_valid", f"{through('valid')}|{taken}", _OPEN)
+    yield Path(f"[nesw]_{layer}_o_payload", through("payload"), _OPEN)
+    for ends in (readies, f"[nesw]_{layer}_o_(valid|payload)"):
+        yield from _isolates(arch, spec, ends) + _freezes(arch, spec, ends)
 
 
 def _isolates(arch: Arch, spec: TileSpec, outputs: str) -> list[Path]:

@@ -7,9 +7,8 @@ compared.
 Products of matrices are those of Onyx: a matrix times its transpose, rotated by a column (JSSC VI). Each side has the edges
 that are best for it: `plain` those for launches of one sub-tile; it is balanced, as programs are unless asked to be otherwise.
 
-Registers on the hops of routes, exhaustive pipelining (JSSC IV-E), are no switch of a machine, which could close loops without
-them. What they gain is the period of the same placed and routed program, computed with each word passing all boxes of its
-route to the FIFO of a core in one cycle; its cycles are taken to be the same.
+Exhaustive pipelining (JSSC IV-E), a SplitFIFO for every two hops of a route, is a value of the machine: `none` is a program for
+one whose tracks have no registers (`Interconnect.fifo` "inputs"), placed, routed and run like the others.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,6 @@ from performance import write_table
 
 import sardonyx
 from sardonyx import api
-from sardonyx.compiler.backend.timing import timing
-from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
@@ -60,16 +58,22 @@ class Step:
         return int(self.report["cycles"])
 
     @property
+    def microseconds(self) -> float:
+        """Of these cycles, at the period of the program."""
+        return float(self.cycles * self.report["period_ns"] / 1000)
+
+    @property
     def tiles(self) -> int:
         used = self.report["tiles_used"]
         return int(used["pe"] + used["mem"])
 
 
 @cache
-def machine() -> Arch:
-    """`onyx` whose PEs lead blocks to copies and from them."""
+def machine(fifo: str = "split") -> Arch:
+    """`onyx` whose PEs lead blocks to copies and from them; fifo: where its routes have registers."""
     arch = presets.get("onyx")
-    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, FILTER, ARBITER)))
+    return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, FILTER, ARBITER)),
+                   interconnect=replace(arch.interconnect, fifo=fifo))
 
 
 def work(name: str) -> tuple[str, dict[str, Any]]:
@@ -89,24 +93,17 @@ def steps(name: str) -> Iterator[Step]:
 
     order = " ".join(parse(statement).order)    # What another order may gain is no step here.
 
-    def run(what: str, **how: Any) -> Step:
-        return Step(what, sardonyx.einsum(statement, order=order, arch=machine(), **operands, **how).report)
+    def run(what: str, arch: Arch | None = None, **how: Any) -> Step:
+        return Step(what, sardonyx.einsum(statement, order=order, arch=arch or machine(), **operands, **how).report)
 
-    hops = run(PIPELINED, without="pipelining,balancing,narrowing")
-    yield Step(NONE, {**hops.report, "period_ns": unpipelined_ns(statement, order)})
-    yield hops
+    yield run(NONE, machine("inputs"), without="pipelining,balancing,narrowing")
+    yield run(PIPELINED, without="pipelining,balancing,narrowing")
     apart = run(PLAIN, without="pipelining,narrowing")
     yield apart
     yield run(TILES, tile=apart.report["tile_edge"], without="narrowing")
     yield run("+ edges chosen", without="narrowing")
     yield run("+ narrowing", without="sharing")
     yield run("+ unrolling", **COPIES)
-
-
-def unpipelined_ns(statement: str, order: str) -> float:
-    """The period of a program without balancing if no hop had a register."""
-    made = compile_einsum(parse(statement, order), machine(), balanced=False)
-    return timing(made.graph, made.graph.nets, made.routing.trees, made.arch, hops=False).period_ns
 
 
 def gain(found: Sequence[Step]) -> float:
@@ -117,6 +114,13 @@ def gain(found: Sequence[Step]) -> float:
 def pipelining(found: Sequence[Step]) -> float:
     """Cycles of launches of one sub-tile to those of the same sub-tiles behind each other."""
     return plain(found).cycles / next(step for step in found if step.name == TILES).cycles
+
+
+def ablation(found: Sequence[Sequence[Step]]) -> dict[str, tuple[float, float]]:
+    """What each step gains on that before it: times fewer cycles, and times less of cycles x period, geometric means."""
+    return {after[0].name: (geomean([one.cycles / other.cycles for one, other in zip(before, after, strict=True)]),
+                            geomean([one.microseconds / other.microseconds for one, other in zip(before, after, strict=True)]))
+            for before, after in pairwise(zip(*found, strict=True))}
 
 
 def plain(found: Sequence[Step]) -> Step:
@@ -140,7 +144,7 @@ def table(found: Mapping[str, Sequence[Step]]) -> str:
         lines.append(f"| {name} | {' | '.join(f'{step.cycles:,}' for step in each)} | {gain(each):.1f} | {last['copies']}; "
                      f"{last['link_groups']}; {each[-1].tiles / each[0].tiles:.1f} | {edges} |")
     lines += ["", f"| microseconds at the period of the program | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
-    lines += [f"| {name} | " + " | ".join(f"{step.cycles * step.report['period_ns'] / 1000:,.1f}" for step in each) + " |"
+    lines += [f"| {name} | " + " | ".join(f"{step.microseconds:,.1f}" for step in each) + " |"
               for name, each in found.items()]
     return "\n".join(lines)
 

@@ -1,11 +1,12 @@
 """Static timing of a routed program: the longest stretch between registers, from the delay table of the machine.
 
-A register ends a stretch on every switch-box output of an odd tile (with `fifo="full"` of every tile) and at every core
-input; a stretch begins behind such a register, or at a core output with the delay of the core before it, which is that of a
-register where the machine has one there (`output_registers`): then the way to it is a stretch of its own. Each core that is
-used has stretches inside, so have the GLB tiles and boxes. Power domains and walls between regions are on the way into a tile,
-and with regions and FIFOs each track to the west or the east leads to a register of its tile that says so if it ends at a wall;
-without FIFOs its configuration does. Tiles that a program does not use change nothing in it, and are not looked at.
+A register ends a stretch on every switch-box output of an odd tile (with `fifo="full"` of every one, with "inputs" of none) and
+at every core input; a stretch begins behind such a register, or at a core output with the delay of the core before it, which is
+that of a register where the machine has one there (`output_registers`): then the way to it is a stretch of its own. Each core
+that is used has stretches inside, so have the GLB tiles and boxes. Power domains and walls between regions are on the way into
+a tile, and with regions and FIFOs each track to the west or the east leads to a register of its tile that says so if it ends at
+a wall; without FIFOs its configuration does. Tiles that a program does not use change nothing in it, and are not looked at.
+Without registers on tracks `ready` comes back through all boxes of a route, for which there are no delays: a period is longer.
 Estimates to compare mappings with, not sign-off.
 
 Source: Cascade-style table lookup as in the public flow; the stretches follow from our register sites.
@@ -35,14 +36,9 @@ class Timing:
         return self.delay_ps / 1000
 
 
-def timing(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]], arch: Arch,
-           hops: bool = True) -> Timing:
-    """The slowest stretch of the tiles that are used and of all routes; of equal ones the one in a tile.
-
-    hops: switch-box outputs have their registers. Without, for comparison, a word passes all boxes of its route in one cycle;
-    the way of `ready` back through them is not counted.
-    """
-    stretches = [*_in_tiles(graph, arch), *_in_routes(graph, nets, routes, arch, hops)]
+def timing(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]], arch: Arch) -> Timing:
+    """The slowest stretch of the tiles that are used and of all routes; of equal ones the one in a tile."""
+    stretches = [*_in_tiles(graph, arch), *_in_routes(graph, nets, routes, arch)]
     delay, where = max(stretches, key=lambda stretch: stretch[0])
     return Timing(delay + arch.timing.setup, where)
 
@@ -58,7 +54,7 @@ def _in_tiles(graph: MappedGraph, arch: Arch) -> Iterator[tuple[int, str]]:
 
 
 def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Mapping[int, int]],
-               arch: Arch, hops: bool) -> Iterator[tuple[int, str]]:
+               arch: Arch) -> Iterator[tuple[int, str]]:
     """What ends at a register of a route or of a core that it leads to."""
     delays, nodes = arch.timing, arch.graph.nodes
     walls, has_valid = arch.regions > 1, arch.interconnect.fifo != "none"
@@ -79,6 +75,6 @@ def _in_routes(graph: MappedGraph, nets: Sequence[Net], routes: Mapping[str, Map
                     yield valid + delays.walled, f"net {net.name} to the wall of tile ({before.x}, {before.y})"
             more_payload, more_valid = delays.through(at.kind)
             arrival[node] = payload + more + more_payload, valid + more + more_valid
-            if at.kind == "in" or (hops and arch.interconnect.registers(at.x, at.y)):
+            if at.kind == "in" or arch.interconnect.registers(at.x, at.y):
                 yield max(arrival[node]), f"net {net.name} to {at.name} of tile ({at.x}, {at.y})"
                 arrival[node] = register

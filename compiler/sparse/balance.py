@@ -39,6 +39,8 @@ from ..ir.mapped import Block, MappedGraph, Net, Pin
 NET_LATENCY = 3
 # Tokens that a net holds anyway: the two entries of the input FIFO and the registers of a short route.
 NET_TOKENS = 4
+# The same two on a machine without registers on tracks (`fifo` inputs): the FIFO of the input is all.
+OPEN_LATENCY, OPEN_TOKENS = 1, 2
 # The same of a net to a locator. It forks to the repeater beside it, so that both take each token in the same cycle; with 4
 # there is no slack, and a product of a dense and a sparse matrix takes 1.8 times as many cycles.
 LOCATED_TOKENS = 1
@@ -110,7 +112,8 @@ def with_slack(graph: MappedGraph, inserted: Mapping[Pin, list[str]]) -> MappedG
 
 def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
     """(source, sink) -> pass-throughs that its slack asks for."""
-    net_latency = NET_LATENCY + int(arch.interconnect.output_registers)
+    taken, tokens = (OPEN_LATENCY, OPEN_TOKENS) if arch.interconnect.fifo == "inputs" else (NET_LATENCY, NET_TOKENS)
+    net_latency = taken + int(arch.interconnect.output_registers)
     arrival = arrivals(graph, {sink: net_latency for net in graph.nets for sink in net.sinks})
     depth = arch.pe.pass_depth
     wanted = {}
@@ -121,7 +124,7 @@ def _wanted(graph: MappedGraph, arch: Arch) -> dict[tuple[Pin, Pin], int]:
             if net.layer != "data" or not _in_step(graph.blocks[sink.block], sink.port):
                 continue
             slack = max((arrival[sink.block][root] - begun[root] - latency for root in begun), default=0)
-            holds = LOCATED_TOKENS if graph.blocks[sink.block].primitive == LEVEL.name else NET_TOKENS
+            holds = LOCATED_TOKENS if graph.blocks[sink.block].primitive == LEVEL.name else tokens
             if slack > holds:
                 wanted[net.source, sink] = min(MOST, -(-(slack - holds) // depth))
     # In front of a locator a pass-through makes that path the longer one, by more than the repeater beside it holds.

@@ -120,6 +120,9 @@ class Arch:
         elif self.regions > 1 and self.glb_tiles > MOST_CLAIMED:
             yield Misfit("regions", f"are {self.regions} of {self.glb_tiles} GLB tiles, but a register names {MOST_CLAIMED}",
                          "give more glb.columns_per_tile or one region")
+        if self.regions > 1 and self.interconnect.fifo == "inputs":
+            yield Misfit("regions", f"are {self.regions}, but a word that is led at a wall is seen by the register of "
+                         "its track, and tracks have none", "give one region, or another interconnect.fifo")
         if self.column_stall and self.columns > MOST_STALLED:
             yield Misfit("column_stall", f"is for {self.columns} columns, but a register names {MOST_STALLED}",
                          "give fewer columns or no column_stall")

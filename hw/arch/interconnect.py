@@ -26,11 +26,12 @@ from .config import ConfigSet, Field
 from .tile import LAYERS, OPPOSITE, SIDES, TileSpec
 
 SWITCH_BOXES = ("wilton", "imran", "disjoint")
-FIFOS = ("split", "full", "none")
+FIFOS = ("split", "full", "inputs", "none")
 STEP = {"n": (0, -1), "e": (1, 0), "s": (0, 1), "w": (-1, 0)}
 
 # How a switch-box output's register is used. Elastic: as (half of) a FIFO. Static: as a pipeline register on odd tiles;
 # on even tiles passed (`static`) or used as one cycle of delay (`delay`). With a FIFO at every hop: as a pipeline register.
+# With FIFOs at inputs alone there is none, and all modes pass.
 MODES = ("elastic", "static", "delay")
 
 
@@ -43,7 +44,8 @@ class Interconnect:
     tracks : int         Tracks per side, direction and layer, 1..16.
     switch_box : str     ``wilton``, ``imran`` or ``disjoint``.
     fifo : str           ``split``: one register per hop, a SplitFIFO every two hops; ``full``: a two-entry FIFO at
-                         every hop, a register on static routes too; ``none``: static only, no valid and ready.
+                         every hop, a register on static routes too; ``inputs``: none on tracks, so that a word passes
+                         all boxes of its route in a cycle; ``none``: static only, no valid and ready.
     output_registers : bool
         Core outputs leave from a register too, a FIFO of two entries as at core inputs: a cycle more a tile, and no path
         from a primitive or the global buffer into the interconnect. For FPGAs, whose boxes are slow.
@@ -59,7 +61,7 @@ class Interconnect:
 
     def registers(self, x: int, y: int) -> bool:
         """Whether a static route meets a register at every switch-box output of a tile; else it passes."""
-        return self.fifo == "full" or (x + y) % 2 == 1
+        return self.fifo == "full" or (self.fifo != "inputs" and (x + y) % 2 == 1)
 
     @property
     def widths(self) -> dict[str, int]:

@@ -157,10 +157,36 @@ class FifoStage(_Stage):
         return m
 
 
+class OpenStage(_Stage):
+    """No register: tracks of a machine whose FIFOs are at core inputs alone, to measure what registers on hops gain.
+
+    Behaviour: words pass in every mode. Routes that a program has end at core inputs, whose ready is a register; routes of
+    other bitstreams may be rings.
+
+    Members
+    -------
+    i : In(stream)
+    o : Out(stream)
+    mode : In(2)
+
+    Timing: o follows i, and ``i.ready`` follows ``o.ready``, in the same cycle.
+    """
+
+    half = "open"
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        wiring.connect(m, wiring.flipped(self.i), wiring.flipped(self.o))
+        return m
+
+
 def stage(interconnect: Interconnect, parity: int, width: int, shares: bool = False) -> wiring.Component:
     """The stage of a switch-box output of an interconnect with valid and ready, in a tile of a parity."""
     assert interconnect.fifo != "none", "a static interconnect has plain registers, no stages"
     if interconnect.fifo == "full":
         assert not shares, "FIFOs of their own hold different words"
         return FifoStage(width)
+    if interconnect.fifo == "inputs":
+        assert not shares, "what passes is no word to share"
+        return OpenStage(width)
     return (RegisterStage if parity == ODD else PassStage)(width, shares)

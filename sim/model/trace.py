@@ -64,7 +64,7 @@ def trace(config: Mapping[Site, Config], arch: Arch) -> Traced:
                     code = int(config.get((node.x, node.y), {}).get(f"{box}_{layer}", {}).get(f"{node.name}_sel", 0))
                     source = graph.source_of(index, code)
                     assert source is not None, f"{node} selects code {code}, which nothing drives"
-                    cycles += node.kind == "sb" and (arch.interconnect.fifo == "full" or _delays(config, node))
+                    cycles += node.kind == "sb" and _registers(arch, config, node)
                     index, passed = source, passed + 1
                     assert passed <= len(graph.nodes), f"the route to {sink} is a ring"
                 found = graph.nodes[index]
@@ -74,10 +74,13 @@ def trace(config: Mapping[Site, Config], arch: Arch) -> Traced:
     return Traced(primitives, edges, hops, registers)
 
 
-def _delays(config: Mapping[Site, Config], node: Node) -> bool:
-    """Whether a static switch-box output is a register: on odd tiles always, on even ones where it is set to delay."""
+def _registers(arch: Arch, config: Mapping[Site, Config], node: Node) -> bool:
+    """Whether a static switch-box output is a register: where it always is, and where it has one that is set to delay."""
+    if arch.interconnect.fifo == "inputs":
+        return False
     box = config[node.x, node.y][f"sb_{node.layer}"]
-    return (node.x + node.y) % 2 == 1 or box.get(f"{node.name}_mode") == "delay" or bool(box.get(f"{node.name}_delay"))
+    delays = box.get(f"{node.name}_mode") == "delay" or bool(box.get(f"{node.name}_delay"))
+    return delays or arch.interconnect.registers(node.x, node.y)
 
 
 def stream_edges(traced: Traced, arch: Arch) -> list[tuple[tuple[Site, str], tuple[Site, str]]]:

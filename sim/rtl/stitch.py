@@ -10,7 +10,8 @@ configuration registers, with one the tiles that the program uses, folded to it.
 
 Early inputs, those that an output follows in the same cycle (`hw/paths.py`), are a matter of parity: the outputs of an even
 tile follow the words that enter it, and the readiness of an odd tile what takes its words. Besides, what a tile answers follows
-the request for it. tests/sim/rtl/test_stitch.py proves it of the modules' netlists.
+the request for it. Where tracks have no registers (`fifo` inputs) the list says that they are ``open``: then all that passes is
+early, and tiles settle until nothing moves. tests/sim/rtl/test_stitch.py proves it of the modules' netlists.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def wire_list(arch: Arch, program: Mapping[Site, int] | None = None, host: bool 
     """
     sites = {site: spec for site, spec in arch.tiles.items() if program is None or site in program}
     registers = program is None
-    lines = [*_parts(arch, sites, program)]
+    lines = [*_parts(arch, sites, program), *(["open"] if arch.interconnect.fifo == "inputs" else [])]
     if host:
         lines += _host(arch)
     for wire in chain(wires(arch, sites, registers), in_front(arch.system, arch.regions) if host else ()):

@@ -7,10 +7,12 @@
 //   wire PART PORT PART PORT          a port drives a port of the same size
 //   bit PART PORT PART PORT NUMBER    a port of one bit drives a bit
 //   set PART PORT HEX                 a port that has one value, most significant digit first
+//   open                              tracks have no registers
 //
 // A cycle settles in a fixed order, because valid and ready are registered in tiles of different parity:
 //   1. every part takes its rising edge, or where there are two clocks, every part of the one or of both that have an edge;
-//   2. early wires move: what comes from registers, and what outputs of rank 0 (tiles) follow. Those tiles settle;
+//   2. early wires move: what comes from registers, and what outputs of rank 0 (tiles) follow. Those tiles settle; where tracks
+//      are open, what moves by that is early, too, as often as it does;
 //   3. all other wires of tiles move;
 //   4. the ranks above settle one after the other, and their wires move; then once more those whose inputs changed.
 // An input that is not early reaches no output of its tile before the next edge.
@@ -70,6 +72,7 @@ std::vector<uint32_t> ranked[kRanks];   // parts above rank 0
 std::vector<uint32_t> pending;          // tiles to settle
 uint32_t unsettled = 0;                 // parts above rank 0 that are stale
 uint32_t driven;        // what the main program drives
+bool open = false;      // tracks
 bool checking = false;
 bool counting = false;
 uint64_t counted_cycles = 0;
@@ -98,6 +101,19 @@ void settle_part(Part& part) {
     part.kind->settle(part.state);
     unsettled -= part.rank && part.stale;
     part.stale = false;
+}
+
+// The tiles whose early inputs changed.
+void settle_tiles() {
+    size_t begin = 0, end = pending.size();
+    for (size_t round = 0; begin < end; ++round) {
+        if (round > 2 * parts.size()) fail("tracks without registers make a ring that does not settle");
+        for (size_t at = begin; at < end; ++at) settle_part(parts[pending[at]]);
+        if (!open) return;
+        for (size_t at = begin; at < end; ++at) parts[pending[at]].early.move(notice_early);
+        begin = end;
+        end = pending.size();
+    }
 }
 
 // The ranks above the tiles, in order; those settle whose inputs changed.
@@ -236,6 +252,8 @@ void read(const std::string& text) {
             uint32_t clock;
             file >> name >> clock;
             parts[part(name)].clock = 1u << clock;
+        } else if (word == "open") {
+            open = true;
         } else if (word == "wire" || word == "bit") {
             file >> name >> port >> other >> sink;
             Part& source = parts[part(name)];
@@ -306,7 +324,7 @@ static void step(uint32_t clocks = kMachineClock | kHostClock) {
     // Parts that wake up join the list behind its end: they have taken no edge, and need none.
     size_t running = awake.size();
     for (size_t at = 0; at < running; ++at) parts[awake[at]].early.move(notice_early);
-    for (uint32_t number : pending) settle_part(parts[number]);
+    settle_tiles();
     for (uint32_t number : pending) parts[number].late.move(notice);
     pending.clear();
     for (size_t at = 0; at < running; ++at) parts[awake[at]].late.move(notice);
@@ -361,7 +379,8 @@ static void create(int argc, char** argv) {
         if (parts[number].rank) ranked[parts[number].rank].push_back(number);
     }
     // From power-up to a settled machine: as often as a value can go from rank to rank.
-    for (int round = 0; round < 2 * kRanks; ++round)
+    const size_t rounds = 2 * kRanks + (open ? parts.size() : 0);
+    for (size_t round = 0; round < rounds; ++round)
         for (Part& part : parts) {
             settle_part(part);
             part.early.move_all(notice_early);

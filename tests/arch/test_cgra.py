@@ -76,6 +76,9 @@ def test_what_no_program_notices_leaves_the_fingerprint(change):
                      "  try: give fewer regions or more columns"),
     ({"columns": 33, "regions": 2}, "arch: regions are 2 of 33 GLB tiles, but a register names 32\n"
                                     "  try: give more glb.columns_per_tile or one region"),
+    ({"regions": 2, "interconnect": {"fifo": "inputs"}},
+     "arch: regions are 2, but a word that is led at a wall is seen by the register of its track, and tracks have none\n"
+     "  try: give one region, or another interconnect.fifo"),
     ({"columns": 36, "column_stall": True}, "arch: column_stall is for 36 columns, but a register names 32\n"
                                             "  try: give fewer columns or no column_stall"),
     ({"counter_bits": 33}, "arch: counter_bits is 33\n  try: give a whole number 0..32"),

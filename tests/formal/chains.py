@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from prover import Harness, always, free, reachable
 
@@ -67,6 +67,8 @@ def stage_link(fifo: str, parity: int) -> Link:
     # `mode` is not driven, so it is 0, elastic.
     if fifo == "full":
         return _fifo2(make, "fifo.tail")
+    if fifo == "inputs":
+        return Link(make, 0, 0, lambda part, _: Const(0))
     if PARITIES[parity] == "odd":
         return Link(make, 1, 0, lambda part, _: part.o.valid)
     return Link(make, 0, 1, lambda part, _: ~part.i.ready)

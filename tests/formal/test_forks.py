@@ -8,7 +8,7 @@ from prover import Verdict, cover, prove
 from sardonyx.hw.interconnect.boxes import Boxes
 from sardonyx.hw.interconnect.stage import EVEN, ODD
 
-KINDS = [(fifo, parity) for fifo in ("split", "full") for parity in (EVEN, ODD)]
+KINDS = [(fifo, parity) for fifo in ("split", "full", "inputs") for parity in (EVEN, ODD)]
 
 
 @pytest.mark.parametrize(("fifo", "parity"), KINDS)

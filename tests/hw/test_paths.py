@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from machines import LEAST
@@ -96,6 +97,12 @@ def test_the_outputs_of_a_machine_with_power_domains_are_as_listed(feed_through:
     (False, Interconnect(1, fifo="none"))])
 def test_what_freezes_columns_is_listed(feed_through: bool, interconnect: Interconnect) -> None:
     judge(replace(LEAST, column_stall=True, feed_through=feed_through, interconnect=interconnect))
+
+
+@pytest.mark.parametrize("more", [{}, {"power_domains": True}, {"column_stall": True}],
+                         ids=["plain", "domains", "stalls"])
+def test_the_outputs_of_a_machine_without_registers_on_tracks_are_as_listed(more: dict[str, Any]) -> None:
+    judge(replace(LEAST, interconnect=Interconnect(1, fifo="inputs"), **more))
 
 
 def test_the_outputs_of_a_machine_with_registers_everywhere_are_as_listed() -> None:

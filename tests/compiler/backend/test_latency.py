@@ -10,12 +10,12 @@ from sardonyx.compiler.backend.configure import configure
 from sardonyx.compiler.backend.latency import latencies
 from sardonyx.compiler.backend.pnr import place_and_route
 from sardonyx.compiler.ir.mapped import LOAD, STORE, Net, Pin
-from sardonyx.hw.arch.interconnect import Interconnect, Node
+from sardonyx.hw.arch.interconnect import FIFOS, Interconnect, Node
 from sardonyx.sim.model.trace import trace
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 10 ** 6), st.sampled_from(["split", "full", "none"]), st.sampled_from(["data", "bit"]), st.booleans())
+@given(st.integers(0, 10 ** 6), st.sampled_from(FIFOS), st.sampled_from(["data", "bit"]), st.booleans())
 def test_latencies_are_those_that_the_configuration_shows(seed: int, fifo: str, layer: str, registers: bool) -> None:
     arch = replace(machine(4, 4), interconnect=Interconnect(5, fifo=fifo, output_registers=registers))
     graph = random_graph(arch, {LOAD: 3, STORE: 3, "pe": 8, "mem": 2}, 8, 12, seed, layer)
@@ -37,3 +37,5 @@ def test_odd_tiles_register_and_even_ones_pass() -> None:
     registered = replace(arch, interconnect=replace(arch.interconnect, output_registers=True))
     assert latencies([net], routes, {"load": (0, 0), "pe": (0, 2)}, registered) == {Pin("pe", "data0"): 3}
     assert latencies([net], routes, {"load": (0, 0), "pe": (0, 2)}, arch) == {Pin("pe", "data0"): 2}
+    open_ = replace(arch, interconnect=replace(arch.interconnect, fifo="inputs"))
+    assert latencies([net], routes, {"load": (0, 0), "pe": (0, 2)}, open_) == {Pin("pe", "data0"): 1}

@@ -19,7 +19,7 @@ BASE = replace(PLAIN, timing=replace(PLAIN.timing, glb=PLAIN.timing.pe_inside - 
 TIMES = BASE.timing
 
 
-def down_a_column(arch: Arch, hops: bool = True) -> Critical:
+def down_a_column(arch: Arch) -> Critical:
     """Of a route from a load at (0, 0) through odd (0, 1) to a PE at even (0, 2)."""
     index = arch.graph.index
     nodes = [index[Node(0, 0, "data", "out", "g2f")], index[Node(0, 0, "data", "sb", "s0")],
@@ -27,12 +27,11 @@ def down_a_column(arch: Arch, hops: bool = True) -> Critical:
     net = Net(Pin("load", "g2f"), (Pin("pe", "data0"),))
     blocks = {"load": Block("load", "io", "", {}), "pe": Block("pe", "pe", "alu", {})}
     graph = MappedGraph(blocks, (net,), (Stream("load", LOAD, "T", 0),))
-    return timing(graph, [net], {net.name: dict(zip(nodes[1:], nodes[:-1], strict=True))}, arch, hops)
+    return timing(graph, [net], {net.name: dict(zip(nodes[1:], nodes[:-1], strict=True))}, arch)
 
 
-@pytest.mark.parametrize("fifo", ["split", "full"])
-def test_without_registers_on_hops_a_word_passes_its_whole_route_in_one_stretch(fifo: str) -> None:
-    found = down_a_column(replace(BASE, interconnect=replace(BASE.interconnect, fifo=fifo)), hops=False)
+def test_without_registers_on_tracks_a_word_passes_its_whole_route_in_one_stretch() -> None:
+    found = down_a_column(replace(BASE, interconnect=replace(BASE.interconnect, fifo="inputs")))
     whole = TIMES.glb + 2 * TIMES.switch_box + TIMES.connection_box
     assert found == Critical(whole + TIMES.setup, "net load.g2f to data0 of tile (0, 2)")
 

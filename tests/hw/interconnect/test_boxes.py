@@ -28,7 +28,8 @@ SPEC = TileSpec("small", tuple(Port(f"{flow.value}{n}_{layer}", flow, layer, "")
 class Streams(wiring.Component):
     """Boxes with every track as a stream of its own: ``w_in1`` enters, ``e0`` leaves, as in the fan-in table.
 
-    Core inputs have their FIFO, as in a tile: a fork withdraws its offers when a sink is no longer ready.
+    Core inputs have their FIFO, as in a tile: a fork withdraws its offers when a sink is no longer ready. So have tracks that
+    leave without a register, as the core input at the end of their route does.
     """
 
     module_name = "streams"
@@ -61,14 +62,18 @@ class Streams(wiring.Component):
                     valid, ready = (getattr(boxes, f"{inner}_{part}")[track] for part in ("valid", "ready"))
                     if way == "i":
                         m.d.comb += [payload.eq(outer.payload), valid.eq(outer.valid), outer.ready.eq(ready)]
+                    elif self.boxes.interconnect.fifo == "inputs":
+                        m.submodules[port] = fifo = macro(Fifo2(self.boxes.width))
+                        m.d.comb += [fifo.i.payload.eq(payload), fifo.i.valid.eq(valid), ready.eq(fifo.i.ready)]
+                        wiring.connect(m, fifo.o, wiring.flipped(outer))
                     else:
                         m.d.comb += [outer.payload.eq(payload), outer.valid.eq(valid), ready.eq(outer.ready)]
         return m
 
 
 # With FIFOs of each kind; and where neighbours may be off, but are not.
-BOXES = [(fifo, layer, parity, domains) for fifo, domains in (("split", False), ("full", False), ("split", True))
-         for layer in LAYERS for parity in (EVEN, ODD)]
+KINDS = ("split", False), ("full", False), ("inputs", False), ("split", True)
+BOXES = [(fifo, layer, parity, domains) for fifo, domains in KINDS for layer in LAYERS for parity in (EVEN, ODD)]
 
 
 @functools.cache

@@ -151,6 +151,20 @@ def test_words_and_cycles_are_those_of_the_machine_in_one_piece(form):
     assert found[0][1] == [block["a_vals"].tolist() for block in blocks(30, 5)]
 
 
+def test_tracks_without_registers_settle_to_what_the_machine_in_one_piece_gives():
+    """Along whole routes: no word waits for a clock on its way, and it takes no cycle."""
+    found = []
+    for fifo in ("split", "inputs"):
+        arch = replace(LEAST, interconnect=replace(LEAST.interconnect, fifo=fifo))
+        program = copier(arch)
+        for each in (simulator.folded(arch, program), machine_in_one_piece(arch, program)):
+            stored = []
+            run = engines.run_on(each, program, blocks(30, 5), stored.append, bounds=BOUNDS, check=each.wires is not None)
+            found.append((run.cycles, [block["b_vals"].tolist() for block in stored]))
+    split, _, stitched, whole = found
+    assert stitched == whole and stitched[0] < split[0] and stitched[1] == split[1]
+
+
 @pytest.mark.slow
 def test_tiles_that_abut_give_the_same_words_in_the_same_cycles_as_others_side_by_side():
     """Stitched they are not: one simulation and one bitstream serve both."""
