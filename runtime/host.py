@@ -115,17 +115,20 @@ def _launched(device: Device, program: Program, asked: Iterable[Launch], configu
         begun = [in_two(each, program, device.arch, early, configuring(prepares, device.arch)) for each in islice(coming, 1)]
         asked, follows = chain((each for each, _ in begun), coming), tuple(chain.from_iterable(more for _, more in begun))
     for phase, launch in ordered(asked, overlapped):
+        starts = launch.starts
         if waits and not (overlapped and phase is Phase.LOADS and beside(prepares, launch)):
             if overlapped and phase is Phase.STARTS:
                 # Of loads and stores, which nothing reads before the start; events of the configuration stay.
-                do(each for each in launch.starts if isinstance(each, WriteRegister) and each.glb_tile is not None)
+                streams = [each for each in starts if isinstance(each, WriteRegister) and each.glb_tile is not None]
+                do(streams)
+                starts = tuple(each for each in starts if each not in streams)
             do(waits)
             waits = []
         match phase:
             case Phase.LOADS:
                 do(launch.loads)
             case Phase.STARTS:
-                do(launch.starts)
+                do(starts)
                 do(follows)
                 follows = ()
             case Phase.ENDS:
