@@ -45,9 +45,11 @@ class Machine(Process):
     lines : int          Of 64 bits, that were to be written to the global buffer, or read from it.
     """
 
+    lines: int = 0
+
     def __init__(self, arch: Arch, executable: Path, wires: str | None = None, check: bool = False,
                  counting: bool = False, posts: bool = False) -> None:
-        self.arch, self.lines, self._counting, self._posts = arch, 0, counting, posts
+        self.arch, self._counting, self._posts = arch, counting, posts
         self._posted: list[tuple[str, int, int]] = []      # name, address and value of registers that are to be written
         self._bursts: list[tuple[int, bytes]] = []         # address and lines of memory that are to be written
         registers = (str(register_address(arch, name)) for name in ("config_address", "config_write"))
