@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..hw.arch.chain import ChainedBank
 from ..hw.arch.elastic import Elastic
 from ..hw.arch.logic import wrapped
 from ..hw.arch.merger import Merger
 from ..hw.arch.private_buffer import Bank, PrivateBuffer
 from ..hw.arch.spatial import LENGTH, Spatial
+from ..hw.arch.token import DATA_BITS
 from ..hw.arch.written import Written
 from ..hw.spatial.array.elastic_array import ElasticArray
 from ..hw.spatial.array.spatial_array import SpatialArray
@@ -29,6 +31,8 @@ from .rtl.bench import Bench, Result
 
 # Cycles after which a run is taken to stand: for each word and step, and without a word beside the steps of an operation.
 PATIENCE = 200
+# Cycles besides its elements and bits that a buffer takes for a fiber, at most, in all formats.
+FIBER_CYCLES = 8
 # A coordinate, a token, and a value.
 Pair = tuple[int, int]
 
@@ -88,6 +92,15 @@ class Held:
         wide = [bank for bank in self._banks() if bank.wide]
         most, rows = max([bank.operations for bank in wide], default=1), [bank.rows for bank in wide if bank.short]
         return ({"shared": most - 1} if most > 1 else {}) | ({"launches": max(rows)} if rows else {})
+
+    @property
+    def quiet(self) -> int:
+        """Cycles in which buffers may move words inside alone: while one is read fiber by fiber, or the zeros of a dense
+        result, or its bits, are written."""
+        # Of a chain zeros may be given that are not stored.
+        read = [(bank.values if isinstance(bank, ChainedBank) else min(bank.values, bank.words))
+                + bank.fibers * (FIBER_CYCLES + -(-bank.levels[-1].extent // DATA_BITS)) for bank in self._banks()]
+        return max(read, default=0) + max((each.stored for each in self.results), default=0)
 
     def _banks(self) -> Iterator[Bank]:
         return (bank for buffer in self.buffers for bank in buffer.banks)
@@ -149,9 +162,7 @@ def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stal
     words = {name: [value % (1 << bits[name]) | crd << bits[name] for crd, value in pairs] for name, pairs in inputs.items()}
     most = PATIENCE * (1 + sum(map(len, words.values())))
     top = BufferedArray(elastic, held.buffers, held.results) if held.buffers or held.results else ElasticArray(elastic)
-    # A buffer writes the zeros of a dense level, or of bits, while nothing moves.
-    quiet = max((each.stored for each in held.results), default=0)
-    found = _ran(top, held.streams(words), stalls, most + quiet * held.operations, PATIENCE + quiet, held)
+    found = _ran(top, held.streams(words), stalls, most + held.quiet * held.operations, PATIENCE + held.quiet, held)
     taken = {name for each in held.results for name in each.ports}
     outputs = {port.name: [(word >> bits[port.name], wrapped(word, bits[port.name])) for word in found.outputs[port.name]]
                for port in elastic.outputs if port.name not in taken}

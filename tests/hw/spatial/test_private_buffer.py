@@ -175,6 +175,13 @@ def test_a_tensor_that_serves_several_operations_is_filled_in_once_for_them() ->
         array.run("tokens", **operand)
 
 
+def test_fibers_that_are_long_in_coming_do_not_end_a_run() -> None:
+    """Three of 128 pairs each go to their ports before the first sum has all that it is of."""
+    array = sp.Design(PRODUCT, sp.Transform(INPUT), {"i": 1, "j": 128, "k": 4}, sparsity=[ROWS_OF_B],
+                      buffers={"B": sp.Buffer("dense", "compressed", words=512)})
+    array.run("rtl", A=np.ones((2, 1, 4), int), B=np.ones((2, 4, 128), int))
+
+
 def test_explain_says_how_a_buffer_feeds_the_ports() -> None:
     text = design("rows", 3).explain().text
     assert """
