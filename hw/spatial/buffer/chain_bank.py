@@ -106,11 +106,6 @@ class ChainBank(PrivateBank):
         with m.If(moves):
             m.d.sync += behind.eq(~giver.payload.control)
 
-    def _blank(self, value: Any, ends: Value) -> Value:
-        # Of a fiber of zeros that is not stored, references are ``N``, and so are values.
-        control: Value = value.control
-        return control if self.bank.complete else ends
-
     def _sift(self, m: Module, crds: Any, values: Any) -> tuple[Any, Any]:
         if not self.bank.sifted:
             return crds, values

@@ -108,10 +108,6 @@ class PrivateBank(Component):
         """Those of the request."""
         return self.bank.loops
 
-    def _blank(self, value: Any, ends: Value) -> Value:
-        """Whether what is given has no value, but 0; ends: it is the end of a fiber."""
-        return ends
-
     def _sift(self, m: Module, crds: Any, values: Any) -> tuple[Any, Any]:
         """The elements that ports get, of those that are read."""
         return crds, values
@@ -204,7 +200,7 @@ class PrivateBank(Component):
         taken = []
         for n in range(bank.sinks):
             sink, mine = getattr(self, f"o{n}"), turn.number == n
-            low = Mux(self._blank(value, ends), 0, value.data[:bank.bits])
+            low = Mux(ends, 0, value.data[:bank.bits])
             word = Cat(low, crd) if fibers else Cat(low, Const(0, len(Value.cast(sink.payload)) - bank.bits))
             if bank.depth > 2:
                 m.submodules[f"skew{n}"] = skew = macro(Fifo(len(word), bank.depth))

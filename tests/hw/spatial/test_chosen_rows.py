@@ -66,10 +66,11 @@ def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndar
 
 
 @cache
-def bench(whole: bool) -> Bench:
+def bench(whole: bool, bits: int = 8) -> Bench:
     loops = (Loop(4, 1, 0), Loop(2, 4, 0)) if whole else BANK["loops"]
     levels = (Level("dense", 2), Level("dense" if whole else "compressed", 4))
-    return Bench(RowBank(Bank(**BANK | {"levels": levels, "loops": loops}), "rows"))      # type: ignore[arg-type]
+    made = BANK | {"levels": levels, "loops": loops, "bits": bits}
+    return Bench(RowBank(Bank(**made), "rows"))      # type: ignore[arg-type]
 
 
 def test_a_port_gets_the_fiber_at_the_coordinate_that_it_asks_for() -> None:
@@ -78,11 +79,11 @@ def test_a_port_gets_the_fiber_at_the_coordinate_that_it_asks_for() -> None:
     assert not found.status["fault"] and not found.left
 
 
-@pytest.mark.slow
-def test_of_a_dense_level_it_gets_zeros_for_none() -> None:
-    found = bench(True).run({"values": [8, *range(1, 9)], "ask0": [MAYBE], "ask1": [1]})
-    assert found.outputs["o0"] == [crd << 8 for crd in (*range(4), stop(0))]
-    assert found.outputs["o1"] == [0 << 8 | 5, 1 << 8 | 6, 2 << 8 | 7, 3 << 8 | 8, stop(0) << 8]
+@pytest.mark.parametrize("bits", [16, pytest.param(8, marks=pytest.mark.slow)])
+def test_of_a_dense_level_it_gets_zeros_for_none(bits: int) -> None:
+    found = bench(True, bits).run({"values": [8, *range(1, 9)], "ask0": [MAYBE], "ask1": [1]})
+    assert found.outputs["o0"] == [crd << bits for crd in (*range(4), stop(0))]
+    assert found.outputs["o1"] == [0 << bits | 5, 1 << bits | 6, 2 << bits | 7, 3 << bits | 8, stop(0) << bits]
     assert not found.status["fault"] and not found.left
 
 
