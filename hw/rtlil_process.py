@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
-_WIRE = re.compile(r"^  wire (?:width (\d+) )?(?:\w+ \d+ +)?(\S+)$", re.M)
+_WIRE = re.compile(r"^  wire (?:width (\d+) )?(?:\w+ \d+ +)?(?:signed +)?(\S+)$", re.M)
 _PART = re.compile(r"([\\$]\S+) \[(\d+)(?::(\d+))?\]")
 _BITS = re.compile(r"([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
 # A connection of a part, or of several.

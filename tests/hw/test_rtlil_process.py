@@ -200,6 +200,13 @@ def test_parts_of_vectors_that_processes_read_get_wires() -> None:
     assert "\\x_0" not in found
 
 
+@pytest.mark.parametrize("wire", ["wire width 4 signed \\s", "wire width 4 input 1  signed \\s"])
+def test_parts_of_numbers_with_a_sign_get_wires_like_others(wire: str) -> None:
+    # As of a variable of a PE whose low bits another one takes.
+    found = read_wires(f"module \\top\n  {wire}\n  wire width 1 output 2 \\x\n{process(OPEN)}end")
+    assert "  wire width 2 \\s_2_1\n" in found and "  connect \\s_2_1 \\s [2:1]\n" in found
+
+
 LOOSE = """\
     switch { \\t \\s [2:1] \\s [0] }
       case 4'1---
