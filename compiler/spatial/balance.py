@@ -52,7 +52,7 @@ class _Balancer:
                             str(first), f"give a condition on {self.elastic.time}")
         if not 0 < first.begin < extents[first.part]:
             raise UserError(f"{first.part} is 0..{extents[first.part] - 1}: of a row all work may move, or none", str(first),
-                            f"give a number 1..{extents[first.part] - 1}")
+                            f"give a number 1..{extents[first.part] - 1}" if extents[first.part] > 1 else "leave it out")
         if self.count == 1:
             raise UserError(f"{first.index} has one place, so that there is no other row", str(first), "leave it out")
         words = [each.name for unit in self.elastic.units if isinstance(unit.kind, Worker) for each in unit.kind.operands

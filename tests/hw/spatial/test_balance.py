@@ -235,6 +235,14 @@ def test_rows_that_take_their_operands_in_another_order_are_refused() -> None:
         balanced(dataclasses.replace(alone, links=tuple(links)), [SHIFT], rows)
 
 
+def test_of_a_row_with_one_coordinate_nothing_can_move() -> None:
+    narrow = dataclasses.replace(design("rows, shift"), bounds={"i": 3, "j": 2, "k": 1})
+    with pytest.raises(UserError) as refused:
+        narrow.run("tokens")
+    assert (refused.value.what, refused.value.fix) == ("k is 0..0: of a row all work may move, or none", "leave it out")
+    dataclasses.replace(narrow, balance=[]).run("tokens")
+
+
 @pytest.mark.parametrize("changes,said", [
     ({"sparsity": []}, "all rows have the same work: no skip finds an index by values"),
     ({"dataflow": sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), "sparsity": [sp.skip(j, where=B(k, j) == 0)],
