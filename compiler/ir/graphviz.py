@@ -11,12 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pydot
-from pydot.dot_parser import GraphParser
-from pyparsing import ParseBaseException
+from typing import TYPE_CHECKING
 
 from ...hw.arch.errors import UserError, shown
+
+if TYPE_CHECKING:
+    import pydot
 
 # The grammar takes some 7 us a byte. A graph that fills an array of 512 tiles has about 200 KB.
 MOST_BYTES = 1 << 18
@@ -72,6 +72,11 @@ def read_graphviz(text: str, name: str) -> Drawing:
 
 def _parsed(text: str, name: str) -> pydot.Dot:
     """The one graph in a text."""
+    # Here, as the grammar is made when it is imported: an eighth of a second, which most programs need not spend.
+    import pydot
+    from pydot.dot_parser import GraphParser
+    from pyparsing import ParseBaseException
+
     try:
         with _parsing:
             found = list(GraphParser.parser.parse_string(text, parse_all=True))
