@@ -99,7 +99,7 @@ class Dump:
     def _listed(self) -> dict[str, str]:
         """Digests by name; UserError for a list that is none."""
         path = self.folder / LIST
-        if not path.exists():
+        if not path.exists() and not path.is_symlink():     # what a link leads to may not be there
             return {}
         pairs = [line.split("  ", 1) for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
         if not all(len(pair) == 2 and len(pair[0]) == 64 for pair in pairs):
