@@ -292,7 +292,13 @@ class _Outputs(dict[str, Give]):
 
 def _module(primitive: str) -> ModuleType:
     assert primitive.isidentifier(), f"{primitive!r} is not the name of a primitive"
-    return importlib.import_module(f".{primitive}", __package__)
+    try:
+        return importlib.import_module(f".{primitive}", __package__)
+    except ModuleNotFoundError as missing:
+        if missing.name != f"{__package__}.{primitive}":
+            raise
+        raise AssertionError(f"primitive '{primitive}' has no meaning on tokens: sim/model/tokens/{primitive}.py is not there"
+                             ) from None
 
 
 def _room(capacity: int | None, config: Config) -> int | None:

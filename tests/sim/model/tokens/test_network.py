@@ -227,6 +227,7 @@ def test_configurations_are_names_or_numbers() -> None:
      "output crd of one (pass_through) is connected in vain"),
     ("one pass_through\ntwo pass_through i=one.o", {"two.i": [DONE]}, "two streams lead to two.i"),
     ("it level-scan", {}, "'level-scan' is not the name of a primitive"),
+    ("it reduce", {}, "primitive 'reduce' has no meaning on tokens: sim/model/tokens/reduce.py is not there"),
 ])
 def test_faults_of_a_graph_are_told(text: str, inputs: dict[str, list[int]], fault: str) -> None:
     given = {tuple(port.split(".")) if "." in port else ("it", port): tokens for port, tokens in inputs.items()}
