@@ -32,8 +32,6 @@ WATCHDOG_CYCLES = 20_000
 LAUNCH_LIMIT = 50_000 * MOVED_WINDOW
 # Nor a run of several more than a register counts.
 RUN_LIMIT = 1 << 32
-# A launch of so many cycles is worth it if nobody arranges words for it: between two pass some hundred (docs/soc.md).
-LONG = 4096
 # Launches in one run take `PLACES` in turn: one computes, one is queued, and words of a third one come or are asked for.
 # The processor takes so many cycles to bring, queue, await and take one (docs/soc.md).
 LEAST_CYCLES = 1000
@@ -81,14 +79,14 @@ def batches(program: Program, glb: Glb, works: Iterator[Work], stays: Mapping[st
                       for each in program.transfers} for part in (None, 0))
     ahead: deque[Work] = deque()
     taken = _taken(program, glb, ahead, works, whole)
-    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops, _worth(taken)) == len(taken)):
+    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops) == len(taken)):
         yield from [Batch(taken, None)] * bool(taken)
         return
     ahead.extendleft(reversed(taken))
     half = 0
     while ahead:
         if taken := _taken(program, glb, ahead, works, halves):
-            count = _in_step(taken, halves, glb.store_loops, _worth(taken))
+            count = _in_step(taken, halves, glb.store_loops)
             ahead.extendleft(reversed(taken[count:]))
             yield Batch(taken[:count], half)
             half = 1 - half
@@ -130,15 +128,16 @@ def chained_batches(program: Program, glb: Glb, works: Iterator[Work], own_clock
 
 def _tiles(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work],
            room: Mapping[str, int]) -> Iterator[tuple[Work, ...]]:
-    """The tiles of launches in one run: as many as take long enough, but one in the first launch and in the last one, whose
-    words move alone; none before one that has no room."""
+    """The tiles of launches in one run: as many as take long enough, with those of a row that would not, but one in the first
+    launch and in the last one, whose words move alone; none before one that has no room."""
     count = 1       # of the first launch
     while True:
-        taken = _taken(program, glb, ahead, works, room, count)
+        taken = _taken(program, glb, ahead, works, room, 2 * count)
         if not taken and not ahead:
             return
         if taken:
-            together = _in_step(taken, room, glb.store_loops, 1)
+            together = _in_step(taken, room, glb.store_loops)
+            together = count if together == 2 * count else together
             ahead.extendleft(reversed(taken[together:]))
             taken = taken[:together]
             count = -(-LEAST_CYCLES // _cycles(program, taken[0]))
@@ -195,22 +194,17 @@ def _taken(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work]
     return tuple(taken)
 
 
-def _worth(taken: Sequence[Work]) -> int:
-    """How many of some transactions are worth a launch of their own: most of them, or some that take long."""
-    return min(len(taken) // 2 + 1, -(-LONG // max(each.count for each in taken[0].reads.values())))
-
-
 def _cycles(program: Program, work: Work) -> int:
     """Those of a transaction of a static program, but for filling and draining."""
     return max([each.count for each in work.reads.values()] + [each.count for each in program.stores])
 
 
-def _in_step(taken: Sequence[Work], room: Mapping[str, int], loops: int, least: int) -> int:
-    """How many of the first transactions are a launch of their own, so that they come and go as boxes: all of a row of tiles,
-    if these are as many as `least`. Else as many as there are. loops: those of the store DMA."""
-    most = [next((count for count in range(_longest(streams), least - 1, -1) if joint(streams[:count], room[name])), None)
+def _in_step(taken: Sequence[Work], room: Mapping[str, int], loops: int) -> int:
+    """How many of the first transactions are a launch, so that they come and go as boxes: at most those of a row of tiles, or
+    of a column. As many as there are where none come so. loops: those of the store DMA."""
+    most = [next((count for count in range(_longest(streams), 0, -1) if joint(streams[:count], room[name])), None)
             for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
-    most += [next((count for count in range(beside(parts), least - 1, -1)
+    most += [next((count for count in range(beside(parts), 0, -1)
                    if landed(parts[:count], loops - (count > 1), room[name])), None)
              for name, parts in ((name, [each.parts[name] for each in taken]) for name in taken[0].parts)]
     # Streams that never come so, as patterns are, have no say.

@@ -24,6 +24,8 @@ from .place import Place
 # Rows of the last tile go in so many pieces, the last one when the launch has ended. The processor takes some 170 cycles to ask
 # for one. Those of tiles before it go in HALVES where they would be in its way: for more of them the processor has no time.
 PIECES, HALVES = 4, 2
+# A launch has a piece for so many cycles at most: the processor is as late as it takes for one.
+PIECE_CYCLES = 500
 # Of the words that a store has counted so many may be on their way to their bank: those of two lines (hw/glb/deserialiser.py).
 ON_THEIR_WAY = 2 * LANES
 

@@ -39,7 +39,7 @@ from .held import Held
 from .lines import Note, Noted, line, together
 from .outside import Memory, Result
 from .pages import Line, fits, page_bytes
-from .pieces import PIECES, pieces
+from .pieces import PIECE_CYCLES, PIECES, pieces
 from .plan import Launch
 from .region import Place
 from .registers import queues
@@ -243,7 +243,7 @@ class Writer:
             needs = dict(self.moves)
             # Before a run begins what its stores count is of another one.
             if launch.joins and not launch.goes_on:
-                self.early(launch, program, PIECES)
+                self.early(launch, program, min(PIECES, max(1, launch.loaded // len(program.loads) // PIECE_CYCLES)))
             self.write((each for each in launch.ends if not isinstance(each, Count)), ends, needs)
             notes = [self.add(f"COUNT{'_BEFORE' * each.before}({self._tile(each.glb_tile)}u, {place}u)", notes=1)
                      for place, each in enumerate(counts)]

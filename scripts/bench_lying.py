@@ -1,4 +1,4 @@
-"""Words that come into the global buffer for a product of a sparse and a dense matrix: as the dense one lies, and copied.
+"""Words that come into the global buffer as they lie, and arranged: of a product of a sparse and a dense matrix, of pictures.
 
     python scripts/bench_lying.py FOLDER      with west2021.mtx.gz of SuiteSparse
 """
@@ -7,18 +7,27 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import skimage.data
 from bench_row import Given, Left, Row
 
+import sardonyx.halide
+from sardonyx import together
+from sardonyx.apps.dense import gaussian
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.fuse import alone
 from sardonyx.hw.arch import presets
+from sardonyx.hw.arch.cgra import Arch
 from sardonyx.outcome import silent
-from sardonyx.runtime.plan import launches
+from sardonyx.picture_job import PictureJob, Wanted
+from sardonyx.runtime.firmware import Job
+from sardonyx.runtime.plan import launches, loops_of_transactions
+from sardonyx.runtime.works import Transaction
+from sardonyx.sim import system
 from sardonyx.statements import job_of
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.files import read_tensor
@@ -28,6 +37,7 @@ MATRIX, COLUMNS = "west2021", 32
 MOST = 0.5
 WHAT = (f"`{MATRIX}` times a dense matrix of {COLUMNS} columns on `sparse`: words that come, as the dense one lies / copied "
         "sub-tile by sub-tile; seconds of the host for each")
+SIDE, TILES = 128, ((16, 16), (10, 10))
 
 
 def lying(given: Given) -> Iterator[Row | Left]:
@@ -53,6 +63,34 @@ def _moved(data: dict[str, Coo], listed: bool) -> tuple[int, float]:
     return int(np.sum(found)), time.process_time() - began
 
 
+def pictures() -> Iterator[Row]:
+    """A picture in small tiles behind a processor, from the first command to the last word outside: with words as they lie, in
+    launches of a row of tiles, and with words that the host has arranged before, in launches of all that has room."""
+    image = np.ascontiguousarray(skimage.data.camera()[:SIDE + 2, :SIDE + 2])
+    photo = sardonyx.halide.prepared(gaussian.build(), {"photo": image}, None, {}, silent)
+    queued = together.demo_arch()
+    for arch, how in ((replace(queued, glb=replace(queued.glb, queue=False)), "without queues"), (queued, "with queues")):
+        for tile in TILES:
+            job = photo.job(Wanted(photo.size, tile, None, arch, 0), silent)
+            data = next(iter(job.parts()))
+            given = [*data.transactions(loops_of_transactions(arch.glb))]
+            there = _spent(job, arch, given)
+            arranged = _spent(job, arch, [{name: stream.apart for name, stream in one.items()} for one in given])
+            yield Row(f"gaussian in tiles of {tile[0]} x {tile[1]} on `small` behind a processor, {how}: cycles with words as "
+                      "they lie / with words that the host has arranged before", f"{there:,} / {arranged:,} = "
+                      f"{there / arranged:.3f}", "<= 1", there <= arranged)
+
+
+def _spent(job: PictureJob, arch: Arch, given: Sequence[Transaction]) -> int:
+    """Cycles from the first command of a picture to its last word outside; every element is compared with NumPy."""
+    part = next(iter(job.parts()))
+    ran = system.run_jobs([Job("picture", job.compiled.program, given, part.bounds())], [part.take], arch, silent)
+    assert np.array_equal(part.picture().astype(job.expected.dtype), job.expected), "the picture is that of NumPy"
+    return ran.left(0) - ran.spans(0, "configure")[0][0]
+
+
 if __name__ == "__main__":
+    for row in pictures():
+        print(row.line())
     for each in lying(Given(Path(sys.argv[1]))):
         print(each.line() if isinstance(each, Row) else f"{each.what}: {each.why}")

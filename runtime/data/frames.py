@@ -4,6 +4,9 @@ Images are NumPy arrays with y first, streams and points are x first. A result i
 reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on: as far as tiles
 reach, they stand around it. A stream that takes every second element, as one of two lanes does, has an image of these. What a
 boundary condition says of an image is gathered here, word by word, once for all tiles.
+
+Tiles come row by row: those of a launch are in one step, so that it ends with its row. Where a row takes few cycles and columns
+have more tiles these come column by column.
 """
 
 from __future__ import annotations
@@ -26,6 +29,14 @@ from .load_loops import Reads, held_once
 from .result import Part
 from .tile import Tile
 from .window import Window, filled, rows
+
+# Less is a short launch: between two pass some hundred cycles where they are not queued (docs/soc.md).
+LONG = 4096
+
+
+def short(across: int, down: int, points: int) -> bool:
+    """Whether rows of tiles of so many points are short launches, and columns longer ones."""
+    return across < down and across * points < LONG
 
 
 @dataclass(frozen=True)
@@ -62,9 +73,11 @@ class Frames:
 
     @property
     def _corners(self) -> list[tuple[int, ...]]:
-        """First element of every tile, x fastest."""
-        starts = [range(0, whole, part) for whole, part in zip(self._sides[::-1], self.tile[::-1], strict=True)]
-        return [corner[::-1] for corner in itertools.product(*starts)]
+        """First element of every tile, x fastest, or slowest."""
+        across, *others = [range(0, whole, part) for whole, part in zip(self._sides, self.tile, strict=True)]
+        if short(len(across), max(map(len, others), default=0), self.walk.grid.points):
+            return [(x, *rest[::-1]) for x, *rest in itertools.product(across, *others[::-1])]
+        return [corner[::-1] for corner in itertools.product(*others[::-1], across)]
 
     def transactions(self, most: int) -> Iterator[Tile]:
         """Every load stream, tile by tile, with at most `most` loops, and where the store streams belong."""

@@ -3,8 +3,9 @@
 A tile is `lanes` columns and `rows` rows of the result for one chunk of the terms. Its load streams bring the rows of left for
 these columns, then the rows of right (`compiler/dense/map/product.py`); what is missing to whole tiles and steps is 0.
 
-Each stream has images of its terms, every one of `products`, of left and of right, row after row, and a tile takes rows of
-both (`stack.py`). Each store stream has an image of its columns, every one of `lanes`. The sums of the run before, which come
+All streams have the same images of left and of right, with their terms row after row. A tile takes rows of both (`stack.py`),
+and of these a stream its terms, which lie beside each other. Each store stream has an image of its columns, every one of
+`lanes`. Tiles come row by row or column by column, as those of pictures (`frames.py`). The sums of the run before, which come
 in the first step of each row with zeros behind them, are arranged.
 """
 
@@ -20,7 +21,9 @@ import numpy as np
 
 from ...compiler.dense.map.grid import Walk
 from ...compiler.dense.map.product import CARRY, ROWS, Factor, Product
+from ...hw.arch.glb import LANES
 from ..commands import Box
+from .frames import short
 from .load_loops import in_order
 from .result import Part
 from .stack import Stack
@@ -30,7 +33,7 @@ from .window import filled, rows
 
 @dataclass(frozen=True)
 class Products:
-    """One run of a product, tile by tile, columns fastest.
+    """One run of a product, tile by tile.
 
     Parameters
     ----------
@@ -60,6 +63,8 @@ class Products:
     def _corners(self) -> list[tuple[int, int]]:
         """First column and row of every tile."""
         rows, columns = range(0, len(self.right), self.rows), range(0, len(self.left), self.lanes)
+        if short(len(columns), len(rows), self.walk.grid.points):
+            return [*itertools.product(columns, rows)]
         return [(x, y) for y, x in itertools.product(rows, columns)]
 
     @property
@@ -68,22 +73,25 @@ class Products:
         return self.walk.grid.extents[0]
 
     @cached_property
-    def _factors(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """Of every stream, the rows of left and of right, as `Box` takes images."""
-        terms = range(self.width // self._steps)
-        left, right = (_whole(each, count, self.width) for each, count in ((self.left, self.lanes), (self.right, self.rows)))
-        return tuple((rows(left[:, term::len(terms)]), rows(right[:, term::len(terms)])) for term in terms)
+    def _factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of left and of right, as `Box` takes images."""
+        left, right = (rows(_whole(each, count, self.width))
+                       for each, count in ((self.left, self.lanes), (self.right, self.rows)))
+        return left, right
 
     def transactions(self, most: int) -> Iterator[Tile]:
         """Every load stream, tile by tile, with at most `most` loops, and where the store streams belong."""
+        left, right = self._factors
         tiles = -(-len(self.right) // self.rows), -(-len(self.left) // self.lanes)
         whole = tiles[0] * self.rows, filled(tiles[1])
         for x, y in self._corners:
             streams: dict[str, Source] = {}
-            for term, (left, right) in enumerate(self._factors):
-                pitch = left.shape[1]
-                boxes = Box(left, (x, 0), (self.lanes, pitch)), Box(right, (y, 0), (self.rows, pitch))
-                streams[f"{ROWS}.{term}"] = Stack(boxes, self._steps, most)
+            for number, first in enumerate(range(0, self.width, self._steps)):
+                # From the begin of a line on.
+                lead = first % LANES
+                pitch = filled(lead + self._steps)
+                boxes = (Box(left, (x, first - lead), (self.lanes, pitch)), Box(right, (y, first - lead), (self.rows, pitch)))
+                streams[f"{ROWS}.{number}"] = Stack(boxes, self._steps, most, lead)
             if self.carry is not None:
                 for lane in range(self.lanes):
                     streams[f"{CARRY}.{lane}"] = in_order(self._carried(x + lane, y))

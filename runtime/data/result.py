@@ -10,8 +10,8 @@ line on in which the image has its begin; the store DMA walks a tile by its loop
         loops        6 of 1, 3 of 16; tiles: 2 of 6
 
 So what is read is rows of the image, all at once where they are whole. Tiles that are no box together, as those of two rows of
-which one is not whole, or that are in no single step, as those of two rows of several, are stored one behind the other, and the
-host puts each at its place.
+which one is not whole, or that are in no single step, as those of two rows of several, are several launches (`batches.py`).
+Words of a tile that has no room in lines are stored one behind the other, and the host puts them at their places.
 
 Needs:   the parts of the image that tiles are.
 Gives:   loops and box; None where there are no such loops.
@@ -29,7 +29,7 @@ import numpy as np
 
 from ...hw.arch.glb import LANES
 from .load_loops import Loop, joined
-from .window import ARRANGED, filled
+from .window import filled
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ def beside(parts: Sequence[Part]) -> int:
 def landed(parts: Sequence[Part], most: int, room: int) -> Writes | None:
     """How parts of an image are stored as a box of it: with at most `most` loops a part, in at most `room` words.
 
-    None if they are no box, in no single step, or have no such loops or room; and where rows are so short that lines take more
-    than `ARRANGED` words for each of theirs.
+    None if they are no box, in no single step, or have no such loops or room.
     """
     whole, dims = parts[0].whole, range(len(parts[0].whole))
     low = tuple(min(each.corner[dim] for each in parts) for dim in dims)
@@ -96,7 +95,7 @@ def landed(parts: Sequence[Part], most: int, room: int) -> Writes | None:
         pitch = min(filled(pitch + LANES - 1), whole[-1])
     sides = (pitch, *shape[-2::-1])
     loops = joined([[(count, 1)] for count in parts[0].shape[::-1]], sides)
-    if len(loops) > most or math.prod(sides) > min(room, ARRANGED * words):
+    if len(loops) > most or math.prod(sides) > room:
         return None
     pitches = [math.prod(sides[:dim]) for dim in dims]
     begins = [low[-1] % LANES + sum((at - start) * step for at, start, step in zip(each.corner[::-1], low[::-1], pitches,

@@ -4,10 +4,11 @@
         boxes, one behind the other      4 x 16, 60 x 16
         loops                            16 of 1, 64 of 16: one
 
-The images have rows of one length, and a stream takes whole rows, which lie one behind the other: a DMA or a host moves each
-box at once. The streams of a launch stand one behind the other.
+Boxes of a stream have rows of one length, which lie one behind the other: where they are whole rows of images a DMA or a host
+moves each box at once. A stream may begin within the first line of its rows, as one that takes some terms of each row. The
+streams of a launch stand one behind the other.
 
-Needs:   boxes of whole rows.
+Needs:   boxes.
 Gives:   the loops that read them.
 Cost:    no copy of a word.
 Source:  Onyx JSSC V-C (affine loops of the load unit).
@@ -30,14 +31,16 @@ class Stack(Arranged):
 
     Parameters
     ----------
-    boxes : tuple of Box     Of two dimensions, of whole rows of one length.
-    columns : int            How many words of each row are read, the first ones.
+    boxes : tuple of Box     Of two dimensions, of rows of one length.
+    columns : int            How many words of each row are read.
     most : int               Loops that read it at most.
+    lead : int               Words of each row in front of them.
     """
 
     boxes: tuple[Box, ...]
     columns: int
     most: int
+    lead: int = 0
 
     @property
     def rows(self) -> int:
@@ -52,7 +55,7 @@ class Stack(Arranged):
     @property
     def words(self) -> np.ndarray:
         """All words of the stream, in order."""
-        return np.concatenate([each.words[:, :self.columns].reshape(-1) for each in self.boxes])
+        return np.concatenate([each.words[:, self.lead:self.lead + self.columns].reshape(-1) for each in self.boxes])
 
 
 def stacked(stacks: Sequence[Stack], room: int) -> tuple[Reads, int] | None:
@@ -65,7 +68,8 @@ def stacked(stacks: Sequence[Stack], room: int) -> tuple[Reads, int] | None:
     loops = joined([[(first.columns, 1)], [(first.rows, 1)]], [shapes[0][1], first.rows])
     boxes = tuple(box for each in stacks for box in each.boxes)
     words = first.rows * shapes[0][1]
-    alike = all([box.shape for box in each.boxes] == shapes and each.columns == first.columns for each in stacks)
+    alike = all([box.shape for box in each.boxes] == shapes and (each.columns, each.lead) == (first.columns, first.lead)
+                for each in stacks)
     if not alike or len(loops) > first.most or words * len(stacks) > room:
         return None
-    return Reads(boxes, loops), words
+    return Reads(boxes, loops, first.lead), words

@@ -32,10 +32,6 @@ from ...hw.arch.glb import LANES
 from ..commands import Box
 from .load_loops import Loop, Reads, held_once, joined, nest
 
-# A word that the host arranges, or puts at its place, which it reads and writes for that, counts as so many that come as they
-# lie: these come while others are computed, a word in a quarter of the cycle that the array takes for one.
-ARRANGED = 1.5
-
 
 @dataclass(frozen=True, eq=False)
 class Window:
@@ -99,8 +95,7 @@ class Window:
 def boxed(windows: Sequence[Window], room: int) -> tuple[Reads, int] | None:
     """What the first of some windows reads out of the box of all, and words from one to the next.
 
-    None if no loops do that, if the box takes more than `room` words, or if it costs more than windows that are arranged, with
-    `ARRANGED` words for each of theirs.
+    None if no loops do that, or if the box takes more than `room` words.
     """
     first = windows[0]
     if first.nests is None or any(each.image is not first.image or each.nests != first.nests for each in windows):
@@ -117,7 +112,7 @@ def boxed(windows: Sequence[Window], room: int) -> tuple[Reads, int] | None:
         shape.append(size)
     words = math.prod(shape)
     loops = joined(first.nests, shape)
-    if len(loops) > first.most or words > min(room, ARRANGED * sum(each.size for each in windows)):
+    if len(loops) > first.most or words > room:
         return None
     pitch = [math.prod(shape[:dim]) for dim in range(len(shape))]
     begins = [sum((first - low) * step for (_, _, first), low, step in zip(each.extents, corner, pitch, strict=True))

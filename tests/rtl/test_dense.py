@@ -70,9 +70,9 @@ def test_tiles_follow_each_other_in_a_launch_within_16_cycles(engine: str) -> No
     """The host starts them once, and each gives what it gives alone."""
     photo = hl.ImageParam(hl.UInt(8), 2, "photo")
     blur = gaussian.build(photo)
-    images = {"photo": np.random.default_rng(1).integers(0, 256, (23, 35), dtype=np.uint8)}
+    images = {"photo": np.random.default_rng(1).integers(0, 256, (9, 101), dtype=np.uint8)}
     compiled = compile_halide(load(blur), STENCILS, (11, 7))
-    alone, all_of_them = (ran(engine, compiled, frames(compiled, images, shape, (11, 7))) for shape in ((11, 7), (33, 21)))
+    alone, all_of_them = (ran(engine, compiled, frames(compiled, images, shape, (11, 7))) for shape in ((11, 7), (99, 7)))
     (first, one), (stored, several) = alone, all_of_them
     assert len(stored) == 9 and several.launches == one.launches == 1
     assert stored[0]["blur"].reshape(-1).tolist() == first[0]["blur"].reshape(-1).tolist()
@@ -105,7 +105,7 @@ def test_transfers_of_tiles_overlap_the_tiles_that_compute() -> None:
     pytest.param((30, 9), (10, 9), 1, (32 * 9, 0), id="a row of tiles that begin anywhere in a line"),
     pytest.param((13, 21), (13, 7), 1, (16 * 21, 0), id="rows of the picture"),
     pytest.param((44, 11), (22, 11), 2, (2 * 24 * 11, 0), id="lanes"),
-    pytest.param((15, 9), (10, 5), 1, (0, 20 * 10), id="two rows of tiles, beyond the picture"),
+    pytest.param((15, 9), (10, 5), 1, (20 * 10, 0), id="two rows of tiles, beyond the picture"),
     pytest.param((57, 50), (19, 50), 1, (60 * 50, 0), id="most of a bank"),
     pytest.param((129, 83), (43, 83), 1, (3 * 48 * 83, 0), id="halves of banks")])
 def test_results_are_stored_as_they_lie_in_memory(shape: tuple[int, int], tile: tuple[int, int], lanes: int,
@@ -118,7 +118,7 @@ def test_results_are_stored_as_they_lie_in_memory(shape: tuple[int, int], tile: 
     _, found = agree(load(mixed), images, shape, tile, lanes, engines=("rtl-full",))
     run = found["rtl-full"][1]
     assert (run.placed, run.tiled) == out
-    assert run.launches == (3 if shape == (129, 83) else 1)
+    assert run.launches == {(15, 9): 2, (129, 83): 3}.get(shape, 1)
 
 
 def test_a_gaussian_blur_runs_at_one_point_a_cycle() -> None:

@@ -36,6 +36,15 @@ def test_factors_come_and_products_go_as_they_lie() -> None:
     assert report["words_out"] == f"{7 * 8} as they lie in images, 0 tile by tile"
 
 
+@pytest.mark.parametrize(("terms", "unrolled", "columns", "rows", "tile"), [
+    (5, 2, 2, 7, 2), (11, 2, 4, 9, 3), (7, 1, 6, 13, 2), (9, 2, 2, 5, 5)], ids=str)
+def test_products_of_few_columns_of_tiles_and_of_several_rows_come_and_go_as_they_lie(
+        terms: int, unrolled: int, columns: int, rows: int, tile: int) -> None:
+    report = run(STENCILS, "rtl-full", terms, unrolled, columns, rows, tile).report
+    assert report["words_in"].endswith(" as they lie in images, 0 arranged")
+    assert report["words_out"].endswith(" as they lie in images, 0 tile by tile")
+
+
 def test_a_specialised_machine_takes_the_same_cycles() -> None:
     cycles = [run(STENCILS, engine, 23, 2, 5, 9, 6).cycles for engine in ("rtl", "rtl-full")]
     assert cycles[0] == cycles[1]

@@ -2,13 +2,15 @@
 
     out(x, y) = sum over r of left(x, r) * right(r, y)        lanes: columns x at once; products: terms r at once
 
-    lane 0:  right r=0 -> muladd left(0, 0) -> muladd left(0, 1) -> + own sum -> out 0
-    lane 1:  right r=1 ---^ muladd left(1, 0)  ^ muladd left(1, 1) -> + own sum -> out 1
+    four terms, two steps:
+    lane 0:  right r=0 -> muladd left(0, 0) -> muladd left(0, 2) -> + own sum -> out 0
+    lane 1:  right r=2 ---^ muladd left(1, 0)  ^ muladd left(1, 2) -> + own sum -> out 1
 
-A column of PEs multiplies `products` neighbours of r by weights from their register files and adds them up; a PE behind it adds
-the sums of all steps of a row. Weights come on the streams of the rows, before them: stream i brings terms
-``products * step + i`` of the rows of left in points y = -lanes .. -1, and of right in points y = 0 .. . So a program takes
-`products` load streams and `lanes` store streams, ``products * lanes`` PEs for the products and `lanes` for the sums.
+A column of PEs multiplies `products` terms by weights from their register files and adds them up; a PE behind it adds the sums
+of all steps of a row. Weights come on the streams of the rows, before them: stream i brings terms ``steps * i + step`` of the
+rows of left in points y = -lanes .. -1, and of right in points y = 0 .. , so that its terms lie beside each other in memory. A
+program takes `products` load streams and `lanes` store streams, ``products * lanes`` PEs for the products and `lanes` for the
+sums.
 
 Longer sums than register files have words for go through in several runs; `carry` streams bring what the runs before gave.
 
@@ -188,8 +190,9 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
         sides = " x ".join(str(side or "any") for side in tile)
         raise UserError(f"a tile of {sides} for a matrix product with {lanes} columns at once", f"Func {product.name}",
                         "give the columns that are computed at once (unroll) and a number of rows")
-    # Rows of terms begin at lines.
-    row = -(-steps(product, product.products, arch) // LINE_WORDS) * LINE_WORDS
+    # Rows of terms are in lines, and begin within one where a stream before has a part of that.
+    own = steps(product, product.products, arch)
+    row = -(-(own + (product.products > 1 and own % LINE_WORDS > 0) * (LINE_WORDS - 1)) // LINE_WORDS) * LINE_WORDS
     fits = region(LOAD, arch.glb).room // row - lanes
     return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << min(arch.mem.extent_bits, EXTENT_BITS))
 
@@ -197,7 +200,7 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
 def graph(product: Product, lanes: int, products: int, steps: int, carries: bool, ops: tuple[Op, ...]) -> PeGraph:
     """The PEs; results are ``name.lane``, inputs ``rows.i`` and, if sums of other runs come in, ``carry.lane``."""
     nodes = [PeNode("input", name=f"{ROWS}.{term}") for term in range(products)]
-    inputs = {node.name: Stream(ROWS, (products, 1), (term, lanes), (1, 1), (None, None)) for term, node in enumerate(nodes)}
+    inputs = {node.name: Stream(ROWS, (1, 1), (term * steps, lanes), (1, 1), (None, None)) for term, node in enumerate(nodes)}
     results: dict[str, Ref] = {}
 
     def add(node: PeNode) -> Ref:

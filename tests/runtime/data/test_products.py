@@ -50,8 +50,8 @@ def test_what_is_read_and_stored_by_loops_is_the_product(columns: int, height: i
     event(f"launches: {len(outcomes) > 1}, tile by tile: {any(each.tiled for each in outcomes)}")
     exact = right @ left.T + (0 if carry is None else carry)
     assert np.array_equal(found, exact.astype(np.uint16))
-    if not carries and not tight:
-        assert all(each.arranged == 0 for each in outcomes)
+    if not tight:
+        assert all(each.tiled == 0 and (each.arranged == 0 or carries) for each in outcomes)
 
 
 def test_which_words_come_and_go_as_they_lie() -> None:
@@ -59,9 +59,13 @@ def test_which_words_come_and_go_as_they_lie() -> None:
     _, (one,) = ran(noise(1, 8, 10), noise(2, 6, 10), lanes=2, products=1, rows=6)
     assert (one.lying, one.arranged) == (4 * (2 + 6) * 12, 0)
     assert (one.placed, one.tiled) == (2 * 6 * 4, 0)
-    # Two rows of tiles in a launch.
-    _, (one,) = ran(noise(1, 8, 10), noise(2, 6, 10), lanes=2, products=1, rows=3)
-    assert (one.lying, one.arranged, one.placed, one.tiled) == (8 * (2 + 3) * 12, 0, 0, 8 * 6)
+    # Two rows of tiles in a launch, and two columns of three.
+    for columns, height in ((8, 6), (4, 9)):
+        _, outcomes = ran(noise(1, columns, 10), noise(2, height, 10), lanes=2, products=1, rows=3)
+        assert len(outcomes) == 2 and all((each.arranged, each.tiled) == (0, 0) for each in outcomes)
+    # Terms of two streams, ten and ten: those of the second one begin within a line.
+    _, (one,) = ran(noise(1, 8, 20), noise(2, 6, 20), lanes=2, products=2, rows=6)
+    assert (one.lying, one.arranged) == (2 * 4 * (2 + 6) * 12, 0)
     # Sums of the run before.
     _, (one,) = ran(noise(1, 8, 10), noise(2, 6, 10), 2, 1, 6, np.zeros((6, 8), np.uint16))
     assert (one.lying, one.arranged) == (4 * (2 + 6) * 12, 2 * 4 * (2 + 6) * 10)
@@ -87,6 +91,10 @@ def test_the_streams_of_a_launch_are_stacks_of_one_shape_that_have_room() -> Non
     assert found[0].words.tolist() == one.words.tolist() == one.apart.words.tolist()
     assert stacked([one, two], 2 * 64 * 16 - 1) is None
     assert stacked([one, Stack((box(weights, 0, 3), box(rows, 0, 60)), 16, 7)], 1 << 20) is None
+    inner = Stack(one.boxes, 9, 7, 3)
+    found = stacked([inner], 1 << 20)
+    assert found is not None and found[0].words.tolist() == inner.words.tolist() == [
+        word for image in (weights[:4], rows) for row in image for word in row[3:12].tolist()]
     narrow = Stack(one.boxes, 15, 1)
     assert stacked([narrow], 1 << 20) is None, "a loop for words, one for rows"
     assert narrow.apart.words.tolist() == narrow.words.tolist() and len(narrow.words) == narrow.count == 64 * 15
