@@ -105,6 +105,7 @@ def powers(preset: str, say: Callable[[str], None]) -> dict[str, report.Run]:
 def spatial_table(library: Library) -> str:
     """A generated spatial array beside the one written by hand."""
     # Imports the simulators, a second that only this needs.
+    from bench_commands import SIZES
     from bench_spatial import energy_per_mac, silicon
 
     found = silicon(library)
@@ -118,7 +119,9 @@ def spatial_table(library: Library) -> str:
             ("4 x 4, shortest period, ps", found.period_ps, "+43 %, 1,000 to 1,429 ps, the accelerator"),
             ("the same, each module mapped alone", found.by_module_ps, ""),
             ("16 x 16, the same, sums in the trees of products", found.large_ps, ""),
-            ("8 x 8, fJ a product and sum, nothing gated", energy_per_mac(library), "+7 to +30 %, the accelerator"))))
+            ("16 x 16, the same, the generated one waits by one clock gate", found.gated_ps, ""),
+            *((f"{size} x {size}, fJ a product and sum, nothing gated", energy_per_mac(library, size),
+               "+7 to +30 %, the accelerator") for size in SIZES))))
 
 
 def parts_table(library: Library) -> str:

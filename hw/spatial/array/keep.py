@@ -4,37 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal
-from amaranth.lib.wiring import Component, In, Out
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib.wiring import Component, In, Member, Out
 
 
-class Keep(Component):
-    """The word that a PE keeps, and the next one, which is handed on.
+def keep_members(width: int) -> dict[str, Member]:
+    """The ports of a PE that keeps a word: the one in front of it, whether that becomes the next one, whether the next one
+    becomes the one that is kept, and the next one, from a register."""
+    return {"i": In(width), "load": In(1), "take": In(1), "next": Out(width)}
 
-    Members
-    -------
-    i : In(width)       The word in front of it.
-    load : In(1)        That becomes the next one.
-    take : In(1)        The next one becomes the one that is kept.
-    next, kept : Out(width)
 
-    Timing: outputs are registers.
+def keep(m: Module, tensor: str, i: Value, load: Value, take: Value) -> tuple[Signal, Signal]:
+    """The next word and the one that is kept, as registers.
+
+    They are the PE's own: what is made of each module alone would have what drives a product made for a port.
     """
-
-    def __init__(self, width: int) -> None:
-        self.width, self.module_name = width, f"spatial_keep_w{width}"
-        super().__init__({"i": In(width), "load": In(1), "take": In(1), "next": Out(width), "kept": Out(width)})
-
-    def elaborate(self, platform: Any) -> Elaboratable:
-        m = Module()
-        following = Signal(self.width, reset_less=True)
-        kept = Signal(self.width, reset_less=True)
-        m.d.comb += [self.next.eq(following), self.kept.eq(kept)]
-        with m.If(self.load):
-            m.d.sync += following.eq(self.i)
-        with m.If(self.take):
-            m.d.sync += kept.eq(following)
-        return m
+    following = Signal(len(i), name=f"{tensor}_following", reset_less=True)
+    kept = Signal(len(i), name=f"{tensor}_kept", reset_less=True)
+    with m.If(load):
+        m.d.sync += following.eq(i)
+    with m.If(take):
+        m.d.sync += kept.eq(following)
+    return following, kept
 
 
 class Loading(Component):

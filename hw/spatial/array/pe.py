@@ -12,6 +12,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.logic import Apply, Constant, Feed, Logic, Tap, leaves, width
 from ...arch.spatial import Cell, Position, Rule, Spatial, rules
+from .keep import keep, keep_members
 
 HARDWARE: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
@@ -43,12 +44,14 @@ class Kind:
     results : tuple      Tensor, slot, bits and logic of each rule.
     given : tuple        Variable, delay in steps and in cycles of what others read.
     bits : tuple         Name and bits of what comes from others and from ports.
+    kept : tuple         Tensors of which it keeps a word, and hands on the next ones.
     """
 
     variables: tuple[tuple[str, int, tuple[Logic, ...]], ...]
     results: tuple[tuple[str, int, int, tuple[Logic, ...]], ...]
     given: tuple[tuple[str, int, int], ...]
     bits: tuple[tuple[str, int], ...]
+    kept: tuple[str, ...]
 
     @property
     def reads(self) -> tuple[Constant | Tap | Feed, ...]:
@@ -65,7 +68,7 @@ class Kind:
     @property
     def feeds(self) -> tuple[Feed, ...]:
         """The ports that it reads."""
-        return tuple(leaf for leaf in self.reads if isinstance(leaf, Feed))
+        return tuple(leaf for leaf in self.reads if isinstance(leaf, Feed) and leaf.tensor not in self.kept)
 
     @property
     def own(self) -> tuple[Tap, ...]:
@@ -109,7 +112,8 @@ def _kind(spatial: Spatial, cell: Cell, given: tuple[tuple[str, int, int], ...])
     return Kind(tuple((name, bits[name], tuple(rule.logic for rule in found)) for name, found in cell.variables),
                 tuple((tensor, slot, result_bits(spatial, tensor, found), tuple(rule.logic for rule in found))
                       for tensor, slot, found in cell.results),
-                given, tuple((name, bits[name]) for name in names))
+                given, tuple((name, bits[name]) for name in names),
+                tuple(tensor for tensor in names if (tensor, cell.position) in spatial.chained))
 
 
 def tap_name(tap: Tap) -> str:
@@ -132,6 +136,11 @@ def feed_name(tensor: str, slot: int) -> str:
     return f"{tensor}_word{slot or ''}"
 
 
+def kept_name(tensor: str, part: str) -> str:
+    """The port for a part of what keeps a word of a tensor, as of `keep_members`."""
+    return f"{tensor}_{part}"
+
+
 def rule_name(name: str, slot: int = 0) -> str:
     """The port that says which rule a variable or result follows."""
     return f"{name}_rule{slot or ''}"
@@ -144,7 +153,8 @@ class Pe(Component):
     later is kept for as many steps, and then for as many cycles as they are behind. Names: ``v_from_x_y`` is variable v of the
     PE at this position minus (x, y), ``v_given`` is what others read of v a step later, ``v_given_flowing`` a cycle later,
     ``_after_n`` n steps later, ``_after_n_and_m`` and m cycles; ``T_word`` is the word of tensor T at this PE's port,
-    ``T_result`` the one that leaves.
+    ``T_result`` the one that leaves. Of a tensor of which a PE keeps a word ``T_i``, ``T_load``, ``T_take`` and ``T_next`` are
+    those of `keep_members`.
 
     Parameters
     ----------
@@ -168,6 +178,8 @@ class Pe(Component):
         members |= {rule_name(name): In(len(found) - 1) for name, _, found in kind.variables if len(found) > 1}
         members |= {rule_name(tensor, slot): In(len(found) - 1) for tensor, slot, _, found in kind.results if len(found) > 1}
         members |= {feed_name(feed.tensor, feed.slot): In(bits[feed.tensor]) for feed in kind.feeds}
+        members |= {kept_name(tensor, part): member for tensor in kind.kept
+                    for part, member in keep_members(bits[tensor]).items()}
         members |= {tap_name(tap): In(bits[tap.variable]) for tap in kind.taken}
         members |= {given_name(name, steps, cycles): Out(bits[name]) for name, steps, cycles in kind.given}
         members |= {result_name(tensor, slot): Out(wide) for tensor, slot, wide, _ in kind.results}
@@ -180,6 +192,7 @@ class Pe(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         now: dict[str, Value] = {}
+        self._kept = {tensor: self._keep(m, tensor) for tensor in self.kind.kept}
         # Registers have no reset: a step reads them only if an earlier one of its operation wrote them.
         ago: dict[tuple[str, int], Value] = {}
         for name, wide, _ in self.kind.variables:
@@ -204,6 +217,13 @@ class Pe(Component):
             m.d.comb += getattr(self, given_name(name, steps, cycles)).eq(flowing[name, steps, cycles])
         return m
 
+    def _keep(self, m: Module, tensor: str) -> Value:
+        """The word of a tensor that stays here."""
+        i, load, take, following = (getattr(self, kept_name(tensor, part)) for part in keep_members(0))
+        register, kept = keep(m, tensor, i, load, take)
+        m.d.comb += following.eq(register)
+        return kept
+
     def _choice(self, port: str, found: tuple[Logic, ...], ago: Mapping[tuple[str, int], Value]) -> Value:
         """The logic of the rule whose bit is set, or of the last rule.
 
@@ -224,6 +244,8 @@ class Pe(Component):
         """The exact value of logic, with a sign."""
         if isinstance(logic, Constant):
             return Const(logic.value, signed(width(logic, lambda _: 0)))
+        if isinstance(logic, Feed) and logic.tensor in self._kept:
+            return self._kept[logic.tensor].as_signed()
         if isinstance(logic, Feed):
             return Value.cast(getattr(self, feed_name(logic.tensor, logic.slot))).as_signed()
         if isinstance(logic, Apply):

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import Component, In, Out
 from ...arch.spatial import LENGTH, Spatial
 from ...clock_gate import ClockGate
 from ...emit import Clock, Macro, macro
-from ...stream.fifo import Fifo2
+from ...stream.stage import Stage
 from .exit import Exit
 from .going import Going, grouped
 from .wave import Wave
@@ -43,10 +43,11 @@ class SpatialArray(Component):
     C_x_y : Out(stream)     For each port of a result C.
     length : In(stream)     With `Spatial.short` the launches of each operation.
 
-    Timing: a word in each cycle at each port, if the steps have one; two entries of slack at each input, one at each output.
-    `ready` of inputs comes from registers, `valid` of an output from its own, and nothing follows `ready` of outputs within the
-    cycle. What they stop is known a cycle before, and told by registers, of which none leads to more than 16 PEs or ports, or
-    the square root of all. A result is at its port `LATENCY` + `RESULT` cycles (`wave`) behind its step.
+    Timing: a word in each cycle at each port, if the steps have one; one entry of slack at each. `ready` of inputs follows
+    registers, those of all words that are there, and no input; `valid` of an output comes from its own, and nothing follows
+    `ready` of outputs within the cycle. What they stop is known a cycle before, and told by registers, of which none leads to
+    more than 16 PEs or ports, or the square root of all. A result is at its port `LATENCY` + `RESULT` cycles (`wave`) behind
+    its step.
     Source: Stellar IV-A and IV-C. Departure: streams with valid and ready, in a known order, in place of register files that
     are searched by coordinates (facts on ordered borders: IV-D, its edge-to-edge form).
     """
@@ -92,10 +93,10 @@ class SpatialArray(Component):
 
     def _enters(self, m: Module, name: str, wave: Macro, on: Signal) -> None:
         source = getattr(self, name)
-        m.submodules[f"port_{name}"] = fifo = macro(Fifo2(len(source.payload)))
-        m.d.comb += [fifo.i.payload.eq(source.payload), fifo.i.valid.eq(source.valid), source.ready.eq(fifo.i.ready),
-                     getattr(wave, f"{name}_word").eq(fifo.o.payload), getattr(wave, f"{name}_there").eq(fifo.o.valid),
-                     fifo.o.ready.eq(getattr(wave, f"{name}_taken") & on)]
+        m.submodules[f"port_{name}"] = stage = macro(Stage(len(source.payload)))
+        m.d.comb += [stage.i.payload.eq(source.payload), stage.i.valid.eq(source.valid), source.ready.eq(stage.i.ready),
+                     getattr(wave, f"{name}_word").eq(stage.o.payload), getattr(wave, f"{name}_there").eq(stage.o.valid),
+                     stage.o.ready.eq(getattr(wave, f"{name}_taken") & on)]
 
     def _leaves(self, m: Module, name: str, wave: Macro, on: Signal) -> Value:
         """Let words leave; whether there is room for the one of the next cycle, if there is one."""

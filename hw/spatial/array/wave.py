@@ -12,8 +12,8 @@ from ...arch.spatial import LENGTH, Chain, Position, Spatial
 from ...emit import Clock, macro
 from .beat import Beat, ShortBeat
 from .going import grouped
-from .keep import Keep, Loading
-from .pe import Kind, Pe, feed_name, given_name, kinds, result_bits, result_name, rule_steps, settled, tap_name
+from .keep import Loading
+from .pe import Kind, Pe, feed_name, given_name, kept_name, kinds, result_bits, result_name, rule_steps, settled, tap_name
 
 # Cycles from the launch of a step to the PEs that the wave reaches first, and from there to where its results are.
 LATENCY, RESULT = 1, 1
@@ -142,13 +142,12 @@ class Wave(Component):
             word = delayed(m, getattr(self, f"{chain.name}_word"), spatial.ranks[chain.positions[0]], chain.name, True)
             moving = len(chain.positions) > 1 and spatial.ranks[chain.positions[0]] != spatial.ranks[chain.positions[1]]
             for n, position in enumerate(chain.positions):
-                m.submodules[f"keep_{tensor}_{_place(position)}"] = keep = macro(Keep(spatial.bits[tensor]),
-                                                                                clock=self._clock(position))
                 most = length - n if moving else length
                 load = launched.signal(f"load_{tensor}_{most}", loading.load & (loading.number < most), position, 0)
-                m.d.comb += [keep.i.eq(word), keep.load.eq(load), keep.take.eq(launched.at(position, (step,), 0)),
-                             getattr(pes[position], feed_name(tensor, 0)).eq(keep.kept)]
-                word = keep.next
+                i, loads, take, following = (getattr(pes[position], kept_name(tensor, part))
+                                             for part in ("i", "load", "take", "next"))
+                m.d.comb += [i.eq(word), loads.eq(load), take.eq(launched.at(position, (step,), 0))]
+                word = following
         return loading.full
 
 
