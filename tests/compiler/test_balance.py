@@ -1,5 +1,7 @@
 """Pass-throughs where paths part and meet: on which nets, and how many."""
 
+from dataclasses import replace
+
 from sardonyx.compiler.ir.mapped import MappedGraph
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.balance import balance
@@ -33,3 +35,10 @@ def test_it_has_none_where_there_are_fewer_pes_than_inputs() -> None:
 def test_joiners_of_other_streams_have_none() -> None:
     two = map_graph(lower(parse("X(i,j) = B(i,j) + C(i,j)")))
     assert apart(balance(two, SPARSE)) == set()
+
+
+def test_without_registers_on_tracks_paths_differ_by_less() -> None:
+    product = map_graph(lower(parse("X(i,j) = B(i,k) * C(k,j)")))
+    bare = replace(SPARSE, interconnect=replace(SPARSE.interconnect, fifo="inputs"))
+    wanted, fewer = (sum(block.slack for block in balance(product, arch).blocks.values()) for arch in (SPARSE, bare))
+    assert 0 < fewer < wanted
