@@ -9,11 +9,15 @@ Errors:  UserError for unknown indices, for conditions that cannot be decided, f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import OPERATIONS
 from .recurrence import INPUT, UPPER, VARIABLE, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
 from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
+
+# Behind the name of a tensor: at a place that a skip does not ask for.
+ELSEWHERE = "'"
 
 
 def checked(skips: Sequence[Skip], recurrences: Recurrences) -> tuple[Skip, ...]:
@@ -100,6 +104,7 @@ def _check_circle(skips: Sequence[Skip]) -> None:
 
 def _check_same(skip: Skip, recurrences: Recurrences) -> None:
     """UserError for a skip that would change what is computed."""
+    recurrences = _apart(skip, recurrences)
     nothing = _copies(promised(skip, recurrences), recurrences)
     computed = [one for one in recurrences.assignments
                 if isinstance(one.value, Call) and recurrences.declared[one.target.name].role == VARIABLE]
@@ -118,12 +123,28 @@ def _check_same(skip: Skip, recurrences: Recurrences) -> None:
             # It may stay the same, but what a point hands on to the last one is no part of it that could be left out.
             raise UserError(f"{one.target.name} adds up {inner[0][0]} at {inner[0][1]}: skips are of sums along one index",
                             _where(skip), "make one index of both, as A(i, k) of A(i, j, l) with k = 8 * j + l")
-        raise UserError(f"it would change {one.target.name}: {shown(str(one), 120)} is {shown(str(value), 60)} there",
+        texts = (shown(str(each).replace(ELSEWHERE, ""), most) for each, most in ((one, 120), (value, 60)))
+        raise UserError(f"it would change {one.target.name}: {' is '.join(texts)} there",
                         _where(skip), "skip only where all that is added is 0")
     for one in recurrences.assignments:
         if one.adds and isinstance(one.value, Read) and one.value.name not in nothing:
             raise UserError(f"it would change {one.target.name}, to which {one.value} is added that may not be 0 there",
                             _where(skip), "skip only where all that is added is 0")
+
+
+def _apart(skip: Skip, recurrences: Recurrences) -> Recurrences:
+    """Recurrences in which elements of tensors that a skip by values does not ask for have a name of their own: that the one
+    at (i, j) is 0 says nothing of the one at (i, k)."""
+    asked = zeros(skip.where)
+    names = {read.name for read in asked}
+
+    def other(expr: Expr) -> Expr:
+        if isinstance(expr, Call):
+            return replace(expr, operands=tuple(map(other, expr.operands)))
+        is_other = isinstance(expr, Read) and expr.name in names and expr not in asked
+        return replace(expr, name=expr.name + ELSEWHERE) if is_other and isinstance(expr, Read) else expr
+
+    return replace(recurrences, assignments=tuple(replace(one, value=other(one.value)) for one in recurrences.assignments))
 
 
 def _copies(tensors: frozenset[str], recurrences: Recurrences) -> set[str]:

@@ -126,6 +126,16 @@ def test_a_wire_of_what_is_no_sum_cannot_be_cut() -> None:
         checked([sp.skip(j, where=B(i, j) == 0)], doubled)
 
 
+def test_a_skip_of_an_element_says_nothing_of_others_of_its_tensor() -> None:
+    twice = sp.functionality("C(i,j,k) = A(k) * B(i,j) + B(i,k)")
+    for where in (B(i, j) == 0, B(..., j) == 0):
+        with pytest.raises(UserError, match=r"it would change c: c\(i, j, k\) = add\(mul\(.*\), .*\) is b2\(i, j, k\) there"):
+            checked([sp.skip(i, where=where)], twice)
+    both = (B(i, j) == 0) & (B(i, k) == 0)
+    assert checked([sp.skip(i, where=both)], twice)
+    assert checked([sp.skip(j, where=B(i, j) == 0)], sp.functionality("C(i,j) = B(i,j) * B(j,i)"))
+
+
 @pytest.mark.parametrize("where", [sp.inputs("D")[0](k) == 0, A(i, k) == 0])
 def test_a_skip_of_a_sum_of_sums_is_told_as_what_it_is(where: Any) -> None:
     # No result would change, whichever of the two sums it is of.
