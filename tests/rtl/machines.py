@@ -49,7 +49,7 @@ PLACED = replace(COPIES, name="placed", pe=replace(COPIES.pe, primitives=(*COPIE
 # For whole programs in a bench, sparse and dense, quick to build: that of docs/cocotb.md.
 BENCH = Arch("bench", 6, 2, mem_every=2, interconnect=Interconnect(3),
              pe=replace(PE, primitives=(ALU, JOINER, DROPPER, PASS_THROUGH), register_words=0, multiplier_tree=False),
-             mem=replace(MEM, sram_lines=256, read_loops=3, write_loops=3, locate=True),
+             mem=replace(MEM, sram_lines=256, read_loops=3, write_loops=3, locate=True, early=True),
              glb=Glb(columns_per_tile=1, bank_bytes=4096, load_loops=3, store_loops=2))
 
 SOURCE = {"expression": "b(i) = a(i)", "order": [], "formats": {}, "names": {"0,1": "copy"}}
