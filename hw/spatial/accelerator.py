@@ -45,8 +45,9 @@ class SpatialAccelerator(wiring.Component):
         super().__init__({**PORTS, **bus(accelerator.dma.bus_bytes)})
 
     @property
-    def emit_key(self) -> str:
-        return repr(self.accelerator)
+    def emit_key(self) -> str | OuterProduct:
+        # The text of an outer product leaves out what most of them have.
+        return self.accelerator if isinstance(self.accelerator, OuterProduct) else repr(self.accelerator)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,13 @@ from riscv import needs_compiler
 
 from sardonyx import spatial as sp
 from sardonyx.hw.arch import command
+from sardonyx.hw.arch.cartesian import LEFT, RIGHT
 from sardonyx.hw.arch.command import BOTH, BUFFER, DESTINATION, MEMORY, SOURCE, Word, region
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.outer_product import OuterProduct
+from sardonyx.hw.arch.logic import Apply, Feed
+from sardonyx.hw.arch.outer_product import MULTIPLY, OuterProduct
+from sardonyx.hw.component import decided_by
+from sardonyx.hw.kept import identity
 from sardonyx.hw.spatial.accelerator import SpatialAccelerator
 from sardonyx.hw.spatial.system import SpatialSystem
 from sardonyx.runtime import spatial_firmware, spatial_outer
@@ -153,3 +158,12 @@ def test_more_rows_than_a_span_holds_are_refused() -> None:
         spatial_outer.product(KIND, replace(place, job={**place.job, "terms": 70_000}))
     with pytest.raises(UserError, match="for a core whose commands nothing takes"):
         replace(KIND, queue=0, ram_bytes=RAM)
+
+
+@pytest.mark.parametrize("change", [
+    {"node": 4}, {"phases": MULTIPLY}, {"takes_columns": False}, {"takes_rows": False},
+    {"value": Apply("max", (Feed(LEFT, 0), Feed(RIGHT, 0)))}], ids=lambda change: next(iter(change)))
+@pytest.mark.parametrize("top", [SpatialAccelerator, SpatialSystem])
+def test_machines_of_one_name_are_kept_apart(top: Any, change: "dict[str, Any]") -> None:
+    one = replace(KIND, ram_bytes=RAM)
+    assert identity(decided_by(top(one))) != identity(decided_by(top(replace(one, **change))))
