@@ -1,8 +1,8 @@
 """A memory behind an AXI4 bus in cocotb, as unruly as AXI4 allows, and a judge of its master.
 
 Every channel stalls at random. Identities are answered in any order, words of their reads between each other; those of one
-identity in order. What a burst may not be is an assertion: `axi_model.Address.legal`, one whose offer changes or is withdrawn,
-whose words are too many, or whose last one is not marked.
+identity in order. What a burst may not be is an assertion: that of `axi_model.Address.legal_on`, one whose offer changes or is
+withdrawn, whose words are too many, or whose last one is not marked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Memory:
             await RisingEdge(self.dut.clk)
             for channel in ("ar", "aw"):
                 if fields := self._offered(channel, ADDRESS):
-                    self._asked(channel, Address(*fields, self._bytes))
+                    self._asked(channel, Address(*fields))
             if fields := self._offered("w", ("data", "strb", "last")):
                 self.words.append(fields)
             # Words may come before their address.
@@ -80,7 +80,7 @@ class Memory:
         return fields if valid and ready else None
 
     def _asked(self, channel: str, address: Address) -> None:
-        assert address.legal and 1 << address.size == self._bytes, address
+        assert address.legal_on(self._bytes) and 1 << address.size == self._bytes, address
         self.taken[channel].append(address)
         if channel == "ar":
             self.reads.append([address, 0])

@@ -26,13 +26,15 @@ class Address:
     len: int
     size: int = 3
     burst: int = INCR
-    bus_bytes: int = BUS_BYTES
 
     @property
     def legal(self) -> bool:
-        """Whether AXI4 allows it on its bus."""
+        return self.legal_on(BUS_BYTES)
+
+    def legal_on(self, bus_bytes: int) -> bool:
+        """Whether AXI4 allows it on a bus of such words."""
         bytes_, beats = 1 << self.size, self.len + 1
-        if bytes_ > self.bus_bytes or self.burst > WRAP:
+        if bytes_ > bus_bytes or self.burst > WRAP:
             return False
         if self.burst == FIXED:
             return beats <= 16
