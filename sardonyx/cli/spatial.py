@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..hw.arch.dma import LEAST_BUS
 from ..hw.arch.errors import UserError, shown
 from .console import Console
 from .parser import Parser, add_common, fraction, path, tensor_format, whole
@@ -73,7 +72,7 @@ def add(commands: Any) -> None:
                   "sardonyx spatial soc tiled_matmul --no-core --ports 16 --out build/accelerator"])
     soc.add_argument("--ports", metavar="N", type=whole(1),
                      help="requests of the DMA at once, 1 to 16 (default: 4, of vectors 5)")
-    soc.add_argument("--bus-bytes", metavar="N", type=whole(1), default=LEAST_BUS,
+    soc.add_argument("--bus-bytes", metavar="N", type=whole(1),
                      help="bytes of a word of the bus: 8 or 16 (default: 8)")
     soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
     soc.add_argument("--counters", action="store_true",
@@ -206,8 +205,8 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     design = designs.design(options.design)
     bounds = {**design.bounds, **_bounds(options)}
     design = dataclasses.replace(design, bounds=bounds)
-    made = design.accelerator(options.ports, ram_bytes=ram_bytes, watchdog=options.watchdog, counters=options.counters,
-                              bus_bytes=options.bus_bytes)
+    bus = {} if options.bus_bytes is None else {"bus_bytes": options.bus_bytes}
+    made = design.accelerator(options.ports, ram_bytes=ram_bytes, watchdog=options.watchdog, counters=options.counters, **bus)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
     if options.product:
         rows, columns, terms = options.product
@@ -226,7 +225,7 @@ def _surround_outer(options: argparse.Namespace, console: Console, made: Any) ->
     from ..outcome import Outcome
 
     for name, given, fix in (("--ports", options.ports is not None, "give --bound ports=N"),
-                             ("--bus-bytes", options.bus_bytes != LEAST_BUS, "leave it out: its lists have heads of 8 bytes"),
+                             ("--bus-bytes", options.bus_bytes is not None, "leave it out: its lists have heads of 8 bytes"),
                              ("--watchdog", options.watchdog, "leave it out: a wait for what is not asked for is refused"),
                              ("--counters", options.counters, "leave it out: no stream of it waits by itself"),
                              ("--stored", options.stored is not None, "leave it out: sums have 32 bits"),
