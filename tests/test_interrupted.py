@@ -34,8 +34,9 @@ except KeyboardInterrupt:
 
 def started(call: str, before: str = "", meanwhile: str = "pass") -> "subprocess.Popen[str]":
     script = SCRIPT.format(call=call, before=before, meanwhile=meanwhile)
+    # A shell lets what it begins behind a `&` ignore Ctrl-C, and processes inherit that.
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            start_new_session=True)
+                            start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def ended(process: "subprocess.Popen[str]") -> "tuple[str, str]":
