@@ -16,7 +16,8 @@ def test_copies_share_the_pes_that_are_left_for_balancing():
     one, two = (compile_einsum(SCALED, SMALL, copies=copies) for copies in (1, 2))
     # By their routes copies may need more than one of them alone, all of them as much.
     assert two.slack % 2 == 0 and two.slack >= 2 * one.slack
-    assert two.tiles == {kind: 2 * count for kind, count in one.tiles.items()}
+    assert all(two.tiles[kind] == 2 * one.tiles[kind] for kind in ("pe", "mem"))
+    assert one.tiles["io"] < two.tiles["io"] <= 2 * one.tiles["io"]     # streams of two copies may meet in an IO tile
     assert spare_pes(graph_of(SCALED), SMALL, own(2)) == 48 // 2 - graph_of(SCALED).count("pe")
 
 
