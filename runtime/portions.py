@@ -28,7 +28,7 @@ from ..hw.arch.cgra import Arch
 from ..hw.arch.glb import LANES, LINE_BYTES
 from .commands import Command, WriteMemory, WriteRegister
 from .plan import Launch
-from .registers import queued
+from .registers import LISTED, queued
 
 # A descriptor that is queued is so many registers.
 REGISTERS = 3
@@ -67,7 +67,7 @@ def in_two(launch: Launch, program: Program, arch: Arch, whole: Collection[str],
         return launch, ()
     first = sorted(streams, key=lambda tile: not streams[tile].whole)
     loads = tuple(_part(streams[tile].write, 0, counts[tile]) for tile in first)
-    starts = tuple(_begun(launch.starts, counts))
+    starts = tuple(_begun(launch.starts, {tile: counts[tile] for tile in rest}))
     follows = (*(_part(each.write, counts[tile], each.words) for tile, each in rest.items()),
                *queued([again for tile, each in rest.items() for again in _second(tile, each, counts[tile])]),
                WriteRegister("hold", 0))
@@ -98,7 +98,9 @@ def _streams(launch: Launch, program: Program, arch: Arch, whole: Collection[str
 
 
 def _in_order(write: WriteMemory, registers: Mapping[str, int], arch: Arch) -> bool:
-    """Whether a descriptor reads words as they are written, each once."""
+    """Whether a descriptor reads words as they are written, each once; words of a list say where others are."""
+    if registers["load_control"] & LISTED:
+        return False
     once = (write.words.size - 1, WORD_BYTES, write.address % arch.glb.tile_bytes)
     return (registers["load_extent0"], registers["load_stride0"], registers["load_start"]) == once and not \
         any(registers.get(f"load_extent{level}", 0) for level in range(1, arch.glb.load_loops))
@@ -122,7 +124,7 @@ def _part(write: WriteMemory, first: int, last: int) -> WriteMemory:
 
 
 def _begun(starts: Iterable[Command], counts: Mapping[int, int]) -> Iterator[Command]:
-    """The registers of a launch whose streams end with so many words, and are not all."""
+    """The registers of a launch whose streams end with so many words, where they are not all."""
     for each in starts:
         match each:
             case WriteRegister("load_extent0", _, int(tile)) if tile in counts:

@@ -27,6 +27,8 @@ from .place import Place
 CYCLE_BITS = 32
 # The bit of both control registers.
 QUEUED = named(glb_registers(Glb(queue=True)))["load_control"].word(queued=1)
+# That of a load of blocks that a list names.
+LISTED = named(glb_registers(Glb(listed=True)))["load_control"].word(listed=1)
 
 
 class Numbered(NamedTuple):

@@ -13,7 +13,7 @@ from sardonyx.hw.arch.glb import LANES
 from sardonyx.runtime.commands import Command, Start, WriteMemory, WriteRegister
 from sardonyx.runtime.plan import Launch, launches, prepare
 from sardonyx.runtime.portions import configuring, in_two
-from sardonyx.runtime.registers import QUEUED
+from sardonyx.runtime.registers import LISTED, QUEUED
 
 ARCH = replace(LEAST, glb=replace(LEAST.glb, bank_bytes=8192))
 
@@ -77,6 +77,25 @@ def test_a_launch_stays_whole_that_reads_words_twice_or_has_no_queue() -> None:
     plain = replace(ARCH, glb=replace(ARCH.glb, queue=False))
     given = launch(1999, arch=plain)
     assert in_two(given, copier(plain), plain, ()) == (given, ())
+
+
+def test_a_list_is_whole_and_its_loops_stay_beside_a_stream_in_two_portions() -> None:
+    """Its words say where others are, and its loops walk these: also where they look like those of so many words in order."""
+    program, tile, plain = copier(ARCH), ARCH.glb.tile_bytes, launch(1999)
+    load, = program.loads
+    listed = replace(load, name="x_vals", column=load.column + ARCH.glb.columns_per_tile)
+    place = listed.column // ARCH.glb.columns_per_tile
+    for words, extent in ((1200, 25), (1200, 1199)):
+        registers = [WriteRegister(f"load_{name}", value, place) for name, value in (
+            ("control", LISTED | 1), ("start", 0), ("extent0", extent), ("stride0", WORD_BYTES))]
+        names = WriteMemory(place * tile, np.zeros(words, np.uint16))
+        given = replace(plain, loads=(*plain.loads, names), starts=(*registers, *plain.starts))
+        begun, follows = in_two(given, replace(program, transfers=(*program.transfers, listed)), ARCH, ())
+        assert [each.words.size for each in begun.loads if isinstance(each, WriteMemory) and each.address == names.address] == [
+            words]
+        assert {each.value for each in begun.starts if isinstance(each, WriteRegister) and each.glb_tile == place
+                and each.name == "load_extent0"} == {extent}
+        assert follows and not any(isinstance(each, WriteRegister) and each.glb_tile == place for each in follows)
 
 
 def test_what_configures_takes_a_cycle_a_line_of_the_busiest_tile_and_packed_one_a_byte() -> None:
