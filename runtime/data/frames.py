@@ -6,7 +6,7 @@ reach, they stand around it. A stream that takes every second element, as one of
 boundary condition says of an image is gathered here, word by word, once for all tiles.
 
 Tiles come row by row: those of a launch are in one step, so that it ends with its row. Where a row takes few cycles and columns
-have more tiles these come column by column.
+have more tiles, of whatever dimension, these come column by column.
 """
 
 from __future__ import annotations
@@ -73,11 +73,13 @@ class Frames:
 
     @property
     def _corners(self) -> list[tuple[int, ...]]:
-        """First element of every tile, x fastest, or slowest."""
-        across, *others = [range(0, whole, part) for whole, part in zip(self._sides, self.tile, strict=True)]
-        if short(len(across), max(map(len, others), default=0), self.walk.grid.points):
-            return [(x, *rest[::-1]) for x, *rest in itertools.product(across, *others[::-1])]
-        return [corner[::-1] for corner in itertools.product(*others[::-1], across)]
+        """First element of every tile, x fastest, or the dimension of most tiles; the last one slowest."""
+        starts = [range(0, whole, part) for whole, part in zip(self._sides, self.tile, strict=True)]
+        down = max(range(len(starts)), key=lambda dim: len(starts[dim]))
+        fastest = down if short(len(starts[0]), len(starts[down]), self.walk.grid.points) else 0
+        order = [*(dim for dim in reversed(range(len(starts))) if dim != fastest), fastest]
+        at = [order.index(dim) for dim in range(len(starts))]
+        return [tuple(corner[place] for place in at) for corner in itertools.product(*(starts[dim] for dim in order))]
 
     def transactions(self, most: int) -> Iterator[Tile]:
         """Every load stream, tile by tile, with at most `most` loops, and where the store streams belong."""

@@ -100,6 +100,14 @@ def test_images_of_three_dimensions(tile: "tuple[int, int, int]", tiles: int, al
     assert ways(outcomes)[1] == 0
 
 
+def test_the_longest_of_columns_is_a_launch_whatever_its_dimension() -> None:
+    """Two tiles across and two high, of which there are nine."""
+    image, tile = np.arange(9 * 6 * 8).reshape(9, 6, 8), (4, 3, 1)
+    found, outcomes = ran(Frames(walk(stencil({(0, 0, 0): 1}), tile), {"photo": image}, (8, 6, 9), tile))
+    assert np.array_equal(found, image)
+    assert [len(each.stored) for each in outcomes] == [9] * 4 and ways(outcomes)[1] == 0
+
+
 def parts(whole: "tuple[int, int]", shape: "tuple[int, int]", *corners: "tuple[int, int]") -> "Writes | None":
     """All y first."""
     return landed([Part(whole, corner, shape) for corner in corners], 6, PLENTY)
