@@ -1,6 +1,8 @@
-"""Areas of parts of spatial arrays: requests of buffers, constant and with settings; mergers, row-partitioned and flat.
+"""Areas of parts of spatial arrays: requests of buffers, constant and with settings; banks whose rows are all stored, and
+banks that leave out rows; mergers, row-partitioned and flat.
 
-A request walks a matrix of 4 x 4: as buffers have it, and as one whose first address, extents and strides are registers. The
+A request walks a matrix of 4 x 4: as buffers have it, and as one whose first address, extents and strides are registers. A bank
+gives 4 rows of 64 elements, of which it has 256, to one port, one row after the other; memories are not counted. The
 mergers are those of 4 ways that we ship: `merger_gamma`, 32 lanes of one element a cycle, and `merger_sparch`, one of 16; and
 the first with 16 lanes, as many as the second takes elements in a cycle.
 
@@ -21,13 +23,18 @@ from bench_spatial import emitted
 from sardonyx import designs
 from sardonyx.flow.asic.library import Library
 from sardonyx.flow.asic.synthesis import ModuleArea, Registers, areas
+from sardonyx.hw.arch.chain import ChainedBank
 from sardonyx.hw.arch.merger import Merger
+from sardonyx.hw.arch.private_buffer import COMPRESSED, DENSE, FIBER, LINKED, Bank, Level, Loop
 from sardonyx.hw.memory.affine import AffineGenerator
 from sardonyx.hw.memory.nest import Nest
+from sardonyx.hw.spatial.buffer.chain_bank import walking
 from sardonyx.hw.spatial.merge.merger import MergerArray
 from sardonyx.mergers import MergerDesign
 
 BITS, EXTENT, LOOPS = 16, 4, 2
+ROWS, WORDS = 4, 256
+BANKS = (COMPRESSED, COMPRESSED), (COMPRESSED, LINKED)
 LANES, FLAT = "merger_gamma", "merger_sparch"
 NODE = "a node, for each element that it takes in a cycle"
 
@@ -81,6 +88,7 @@ def names() -> tuple[str, ...]:
     """What is compared."""
     lanes, flat = _shipped(LANES), _shipped(FLAT)
     return ("request of 4 x 4 words: constant, with settings",
+            *(f"bank of 4 rows, 256 elements: dense above {last}, {outer} above {last}" for outer, last in BANKS),
             f"merger of 4 ways, FIFOs and all: {lanes.lanes} lanes of an element, one of {flat.take}",
             "its nodes alone", alike(), NODE)
 
@@ -90,9 +98,12 @@ def parts(library: Library) -> Iterator[tuple[str, float, float]]:
     def measured(component: Component) -> Mapping[str, ModuleArea]:
         return areas(emitted(component), library, Registers.ENABLES)
 
-    request, merger, nodes_alone, as_many, node = names()
+    request, *banks, merger, nodes_alone, as_many, node = names()
     constant, settings = (measured(each)[each.module_name].total for each in (ConstantRequest(), SetRequest()))
     yield request, constant, settings
+    for what, (outer, last) in zip(banks, BANKS, strict=True):
+        plain, chained = (measured(walking(_bank(above, last), "bank"))["bank"].total for above in (DENSE, outer))
+        yield what, plain, chained
     lanes, flat = _shipped(LANES), _shipped(FLAT)
     (whole, nodes), (half, _), (all_of_flat, nodes_of_flat) = (
         _merger(kind, measured) for kind in (lanes, replace(lanes, lanes=flat.take), flat))
@@ -100,6 +111,12 @@ def parts(library: Library) -> Iterator[tuple[str, float, float]]:
     yield nodes_alone, nodes, nodes_of_flat
     yield as_many, half, all_of_flat
     yield node, nodes / (lanes.lanes * (lanes.ways - 1)), nodes_of_flat / (flat.take * (flat.ways - 1))
+
+
+def _bank(outer: str, last: str) -> Bank:
+    """Of 8-bit values, all of whose fibers go to a port."""
+    kind = Bank if outer == DENSE else ChainedBank
+    return kind(8, (Level(outer, ROWS), Level(last, WORDS // ROWS)), WORDS, 0, 0, (Loop(ROWS, 1, 0),), 1, FIBER, True, 2)
 
 
 def _shipped(name: str) -> Merger:
