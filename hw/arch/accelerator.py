@@ -267,6 +267,13 @@ class Accelerator:
             n -= 1
         return n
 
+    def counted_by(self, n: int) -> tuple[int, ...]:
+        """What counts the elements of the nth stream, what counts these, and so on to what has a fixed number."""
+        found = [self.counter(n)]
+        while self.streams[found[-1]].is_counted:
+            found.append(self.counter(found[-1]))
+        return tuple(found)
+
     @property
     def fingerprint(self) -> int:
         """32 bits that identify it."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
+from chained_levels import design
 from chains import keeps_contract
 from prover import Harness, Verdict, always, assume, cover, free, prove, reachable
 from without_zeros import accelerator
@@ -160,8 +161,9 @@ def any_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "DmaEngine", AnyEngine)
 
 
-def test_each_request_is_done_once_and_its_elements_pass_by_one_port(tmp_path: Path) -> None:
-    assert prove(Served(KIND), tmp_path) == Verdict(True)
+@pytest.mark.parametrize("kind", [KIND, design("cc", 2).kind], ids=["a level", "levels behind each other"])
+def test_each_request_is_done_once_and_its_elements_pass_by_one_port(kind: Accelerator, tmp_path: Path) -> None:
+    assert prove(Served(kind), tmp_path) == Verdict(True)
 
 
 def test_all_ports_may_be_busy_and_requests_wait(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ class Dispatch(wiring.Component):
     size0, ... : Out(2)         Of each wide result: the logarithm of the bytes of its elements in memory.
     ragged : Out                Of each stream, with `ended`: its request was no whole number of words.
     streams : Out               Of each stream: a request is under way, or parked.
-    orphans : Out               If elements are counted, of each stream: an operand waits for what nothing under way counts.
+    orphans : Out               If elements are counted, of each stream: an operand waits for what nothing under way counts, at
+                                any level in front.
     stuck : Out(1)              Likewise: what is at `i` can never go, as the only port is kept for an orphan.
     forget : In(1)              Likewise: drop orphans.
     ended : Out                 Of each stream: its request ends.
@@ -137,7 +138,7 @@ class Dispatch(wiring.Component):
                 if each.is_counted:
                     with m.Case(n):
                         m.d.comb += [counter.eq(self.accelerator.counter(n)), unknown.eq(parked.holds.any() & ~known[n])]
-        counts = unknown & (job.stream == counter)
+        counts = Signal()       # what is at i counts the elements of the oldest
         m.d.comb += [
             several.eq((accepts & (accepts - 1)) != 0), parked.in_order.eq(~several),
             parked.known.eq(known | Mux(self.forget, self.orphans, 0)), parked.o.ready.eq(accepts.any() | dropped),
@@ -171,10 +172,22 @@ class Dispatch(wiring.Component):
                              request.base.eq(parked.o.payload.base + (run.payload.first << shift)),
                              request.size.eq(parked.o.payload.size), request.stores.eq(each.is_result)]
         later = Signal(len(streams))        # a number is known in the cycle after the last of what counts was taken
-        orphans = Cat(parked.holds[n] & ~known[n] & ~self.streams[self.accelerator.counter(n)]
-                      if each.is_counted and not each.is_result else Const(0) for n, each in enumerate(streams))
-        m.d.sync += later.eq(orphans)
-        m.d.comb += self.orphans.eq(orphans & later)
+        orphans, missed = list[Value](), list[Value]()
+        for n, each in enumerate(streams):
+            orphan: Value = Const(0)
+            if each.is_counted and not each.is_result:
+                # What counts may be parked itself, where it is a level behind another one, and wait for what counts that.
+                *inner, root = self.accelerator.counted_by(n)
+                above = inner[0] if inner else root
+                orphan = parked.holds[n] & ~known[n] & (~self.streams[above] | (orphans[above] if inner else 0))
+                if inner:
+                    # All is parked but what stands in front of all.
+                    missed.append(self.orphans[n] & (parked.oldest == n) & (job.stream == root)
+                                  & Cat(parked.holds[at] & ~known[at] for at in inner).all())
+            orphans.append(orphan)
+        m.d.sync += later.eq(Cat(orphans))
+        m.d.comb += [self.orphans.eq(Cat(orphans) & later),
+                     counts.eq((unknown & (job.stream == counter)) | (Cat(missed).any() if missed else 0))]
         if self.accelerator.dma.ports == 1:
             m.d.comb += self.stuck.eq(Cat(self.orphans[n] & (parked.oldest == n) for n in range(len(streams))).any()
                                       & ~counted & ~counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,7 +34,7 @@ class Parked(wiring.Component):
     i : In(stream)      `parked_layout`; always taken.
     o : Out(stream)     `parked_layout`.
     known : In          Of each stream: its next number of elements is, or its request is not to be kept.
-    in_order : In(1)    Only the oldest of all may go.
+    in_order : In(1)    Only the oldest of all may go, and what counts its elements.
     holds : Out         Of each stream: a request is here.
     oldest : Out        The stream of the oldest, while `holds` is not 0.
 
@@ -63,7 +63,8 @@ class Parked(wiring.Component):
         starts = Signal(depth)
         goes = Signal()
         m.d.comb += [
-            starts.eq(valid & Cat(Array(self.known)[entry.stream] for entry in entries) & Mux(self.in_order, 1, ~0)),
+            starts.eq(valid & Cat(Array(self.known)[entry.stream] for entry in entries)
+                      & Mux(self.in_order, Cat(1, *(self._counts(entry, self.oldest) for entry in entries[1:])), ~0)),
             self.o.valid.eq(starts.any()), goes.eq(self.o.valid & self.o.ready), self.i.ready.eq(1),
             self.oldest.eq(entries[0].stream)]
         for n in reversed(range(depth)):
@@ -86,3 +87,10 @@ class Parked(wiring.Component):
                     m.d.sync += entry.eq(entries[n + 1])
             before = stays
         return m
+
+    def _counts(self, entry: Any, oldest: Value) -> Value:
+        """Whether a request moves what counts the elements of the oldest, and is counted itself by a level in front."""
+        streams = self.accelerator.streams
+        pairs = [(n, at) for n, each in enumerate(streams) if each.is_counted
+                 for at in self.accelerator.counted_by(n) if streams[at].is_counted]
+        return Cat((oldest == n) & (entry.stream == at) for n, at in pairs).any() if pairs else Const(0)

@@ -1,12 +1,14 @@
 """Tensors whose levels are behind each other come from memory by one request each, array after array."""
 
 from functools import cache
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
+from chained_levels import KINDS, design
 
 from sardonyx import spatial as sp
 from sardonyx.accelerators import AcceleratorDesign
@@ -17,21 +19,9 @@ from sardonyx.runtime.data.chain_arrays import stacked
 from sardonyx.runtime.spatial_commands import Program, check
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
-i, j, k, r, c = sp.indices("i j k r c")
-A, B, x = sp.inputs("A B x")
-FIRST, BETWEEN, BYTES = 0x1000, 0x200, 0x4000
-KINDS = {"cc": ("compressed", "compressed"), "bb": ("bitvector", "bitvector"), "ll": ("linked list", "linked list"),
-         "bc": ("bitvector", "compressed"), "lb": ("linked list", "bitvector"), "cl": ("compressed", "linked list"),
-         "cd": ("compressed", "dense"), "bd": ("bitvector", "dense")}
-
-
-@cache
-def design(letters: str, ports: int = 4) -> AcceleratorDesign:
-    """A product of 3 x 6 x 4, rows of B behind a level without zeros; results are sums of products."""
-    return sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]),
-                     {"i": 3, "j": 6, "k": 4}, sparsity=[sp.skip(j, where=B(k, j) == 0)],
-                     buffers={"A": sp.Buffer("dense", "dense", words=16), "B": sp.Buffer(*KINDS[letters], words=32, node=2),
-                              "C": sp.Buffer("dense", "dense", words=32)}, name="chained").accelerator(ports)
+i, j, r, c = sp.indices("i j r c")
+A, x = sp.inputs("A x")
+A_AT, C_AT, FIRST, BETWEEN, BYTES = 0xC00, 0xE00, 0x1000, 0x200, 0x4000
 
 
 def bank(of: AcceleratorDesign, tensor: str = "B") -> ChainedBank:
@@ -43,7 +33,7 @@ def bank(of: AcceleratorDesign, tensor: str = "B") -> ChainedBank:
 def program(of: AcceleratorDesign, a: np.ndarray, b: np.ndarray) -> "tuple[Program, bytes]":
     """The sum of the products of all pairs, with what memory holds."""
     memory = bytearray(BYTES)
-    memory[:2 * a.size] = a.astype(np.int16).tobytes()
+    memory[A_AT:A_AT + 2 * a.size] = a.astype(np.int16).tobytes()
     arrays, begins = stacked(bank(of), b)
     places = [FIRST + BETWEEN * nth for nth in range(len(arrays))]
     for at, array in zip(places, arrays.values(), strict=True):
@@ -52,9 +42,9 @@ def program(of: AcceleratorDesign, a: np.ndarray, b: np.ndarray) -> "tuple[Progr
     commands.parts(len(a))
     commands.restart()
     for tile in range(len(a)):
-        commands.move("A", 2 * a[0].size * tile, (4, 1), (3, 4), 1)
+        commands.move("A", A_AT + 2 * a[0].size * tile, (4, 1), (3, 4), 1)
         commands.arrays("B_values", (places[0] + lead * begins[tile], *places[1:]), 1)
-    commands.request("C_values", FIRST - 0x200, [(18, 18, 1)], 2)
+    commands.request("C_values", C_AT, [(18, 18, 1)], 2)
     commands.wait()
     return commands, bytes(memory)
 
@@ -76,8 +66,59 @@ def test_sums_of_products_are_those_of_numpy(letters: str, ports: int) -> None:
             commands, memory = program(made, a, b)
             simulated.write(0, memory)
             assert simulated.run(commands.words, 100_000).status >> 16 & 15 == command.NONE
-            found = np.frombuffer(simulated.read(0, BYTES), np.int32, 18, FIRST - 0x200).reshape(3, 6)
+            found = np.frombuffer(simulated.read(0, BYTES), np.int32, 18, C_AT).reshape(3, 6)
             assert np.array_equal(found, (a @ b).sum(axis=0)), seed
+
+
+def one_by_one(of: AcceleratorDesign, order: "tuple[str, ...]", waited: str = "") -> "tuple[Program, bytes, np.ndarray]":
+    """A product whose arrays of B are asked for each by a request of its own, in some order."""
+    (a, b), arrays_of = operands(1, 3), bank(of)
+    _, memory = program(of, a, b)
+    arrays, _ = stacked(arrays_of, b)
+    commands = Program(of.kind)
+    commands.move("A", A_AT, (4, 1), (3, 4), 1)
+    for name in order:
+        array, at = arrays[name], FIRST + BETWEEN * [*arrays].index(name)
+        counted = of.kind.streams[commands.index(f"B_{name}")].is_counted
+        commands.request(f"B_{name}", at, [] if counted else [(len(array), len(array), 1)], array.itemsize.bit_length() - 1)
+    if waited:
+        commands.wait(waited)
+    commands.request("C_values", C_AT, [(18, 18, 1)], 2)
+    commands.wait()
+    return commands, memory, (a @ b)[0]
+
+
+@pytest.mark.parametrize("ports", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_arrays_of_a_chain_come_in_any_order_or_are_refused(ports: int) -> None:
+    """With one port nothing but segments of the outermost level can be missing when these are asked for."""
+    made, names = design("cc", ports), ("segments0", "coordinates0", "segments", "coordinates", "values")
+    with SimulatedAccelerator(made.hardware(), BYTES, 20) as simulated:
+        for order in permutations(names):
+            first, inner = order.index("segments0"), order.index("segments")
+            commands, memory, wanted = one_by_one(made, order)
+            simulated.write(0, memory)
+            error = simulated.run(commands.words, 20_000).status >> 16 & 15
+            if ports == 1 and first and order[0] in ("coordinates", "values") and inner > first:
+                assert error == command.ORDER, order
+                continue
+            assert error == command.NONE, order
+            found = np.frombuffer(simulated.read(0, BYTES), np.int32, 18, C_AT).reshape(3, 6)
+            assert np.array_equal(found, wanted), order
+
+
+@pytest.mark.parametrize("order,waited,error", [
+    (("segments", "coordinates0", "values", "coordinates"), "B_values", command.ORDER),
+    (("segments0", "segments"), "B_segments", command.NONE),
+    (("segments0", "coordinates0", "segments", "values"), "B_values", command.NONE),
+])
+def test_a_wait_for_what_no_level_counts_is_refused(order: "tuple[str, ...]", waited: str, error: int) -> None:
+    made = design("cc", 1)
+    with SimulatedAccelerator(made.hardware(), BYTES, 20) as simulated:
+        commands, memory, _ = one_by_one(made, order, waited)
+        simulated.write(0, memory)
+        # Behind it nothing else is asked for.
+        until = next(nth for nth, word in enumerate(commands.words) if word[0] == command.BY_NAME["wait"].number) + 1
+        assert simulated.run(commands.words[:until], 20_000).status >> 16 & 15 == error
 
 
 @cache
