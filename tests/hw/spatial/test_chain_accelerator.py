@@ -9,12 +9,14 @@ import pytest
 import scipy.io
 import scipy.sparse
 from chained_levels import KINDS, design
+from riscv import needs_compiler
 
 from sardonyx import spatial as sp
 from sardonyx.accelerators import AcceleratorDesign
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.chain import ChainedBank
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.runtime import spatial_firmware
 from sardonyx.runtime.data.chain_arrays import stacked
 from sardonyx.runtime.spatial_commands import Program, check
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
@@ -22,6 +24,7 @@ from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 i, j, r, c = sp.indices("i j r c")
 A, x = sp.inputs("A x")
 A_AT, C_AT, FIRST, BETWEEN, BYTES = 0xC00, 0xE00, 0x1000, 0x200, 0x4000
+RAM = 2048      # in front of all, where there is a core
 
 
 def bank(of: AcceleratorDesign, tensor: str = "B") -> ChainedBank:
@@ -68,6 +71,60 @@ def test_sums_of_products_are_those_of_numpy(letters: str, ports: int) -> None:
             assert simulated.run(commands.words, 100_000).status >> 16 & 15 == command.NONE
             found = np.frombuffer(simulated.read(0, BYTES), np.int32, 18, C_AT).reshape(3, 6)
             assert np.array_equal(found, (a @ b).sum(axis=0)), seed
+
+
+FIRMWARE = """#include "spatial.h"
+#include "places.h"
+__attribute__((section(".start"), used)) void _start(void)
+{
+    spatial_set_constant(SPATIAL_PARTS, TILES);
+    spatial_set_constant(SPATIAL_RESTART, 0);
+    for (uint32_t tile = 0; tile < TILES; ++tile) {
+        spatial_set_src_and_dst(SPATIAL_MEMORY, SPATIAL_STREAM_A_VALUES);
+        spatial_set_constant(SPATIAL_ELEMENT, 1);
+        spatial_set_address(SPATIAL_FOR_SRC, A_AT + 2u * 12u * tile);
+        spatial_set_span(SPATIAL_FOR_BOTH, 0, 12);
+        spatial_set_data_stride(SPATIAL_FOR_SRC, 0, 1);
+        spatial_issue();
+        spatial_set_src_and_dst(SPATIAL_MEMORY, SPATIAL_STREAM_B_VALUES);
+        spatial_set_constant(SPATIAL_ELEMENT, 1);
+        spatial_set_axis_type(SPATIAL_FOR_BOTH, 0, SPATIAL_COMPRESSED);
+        spatial_set_metadata_address(SPATIAL_FOR_SRC, 0, FIRST + 4u * tile);
+        for (uint32_t array = 1; array < 4; ++array)
+            spatial_set_metadata_address(SPATIAL_FOR_SRC, array, FIRST + array * BETWEEN);
+        spatial_set_address(SPATIAL_FOR_SRC, FIRST + 4u * BETWEEN);
+        spatial_issue();
+    }
+    spatial_set_src_and_dst(SPATIAL_STREAM_C_VALUES, SPATIAL_MEMORY);
+    spatial_set_constant(SPATIAL_ELEMENT, 2);
+    spatial_set_address(SPATIAL_FOR_DST, C_AT);
+    spatial_set_span(SPATIAL_FOR_BOTH, 0, 18);
+    spatial_set_data_stride(SPATIAL_FOR_DST, 0, 1);
+    spatial_issue();
+    (void)spatial_fence();
+    __asm__ volatile("ebreak");
+}
+"""
+
+
+@needs_compiler
+def test_firmware_moves_a_chain_as_commands_do(tmp_path: Path) -> None:
+    """Compressed above compressed; each tensor's segments of the outermost level are one further on."""
+    (a, b), made = operands(5, 7), design("cc", ram_bytes=RAM)
+    assert [b[nth].any(axis=1).all() for nth in range(5)].count(True) < 5 and b.any()
+    source = tmp_path / "chain.c"
+    source.write_text(FIRMWARE)
+    places = {"TILES": len(a), "A_AT": A_AT, "C_AT": C_AT, "FIRST": FIRST, "BETWEEN": BETWEEN}
+    firmware = spatial_firmware.compiled(made.kind, source, {
+        "places.h": "".join(f"#define {name} {value:#x}u\n" for name, value in places.items())})
+    _, memory = program(made, a, b)
+    assert len(firmware) == RAM <= A_AT
+    with SimulatedAccelerator(made.hardware(), BYTES, 20) as simulated:
+        simulated.write(0, firmware + memory[RAM:])
+        status = simulated.run([], 100_000).status
+        assert status & 1 == 0 and status >> 16 & 15 == command.NONE
+        found = np.frombuffer(simulated.read(0, BYTES), np.int32, 18, C_AT).reshape(3, 6)
+    assert np.array_equal(found, (a @ b).sum(axis=0))
 
 
 def one_by_one(of: AcceleratorDesign, order: "tuple[str, ...]", waited: str = "") -> "tuple[Program, bytes, np.ndarray]":
