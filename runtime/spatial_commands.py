@@ -164,7 +164,11 @@ class Program:
         self.command("issue")
 
     def restart(self, elements: int = 0) -> None:
-        """What is counted goes on behind so many elements."""
+        """What is counted goes on behind so many elements; of levels behind each other from 0 on alone."""
+        if elements and self.accelerator.chained:
+            names = ", ".join(self.accelerator.chained)
+            raise UserError(f"it would go on behind {elements} elements of every level of {names}",
+                            f"accelerator '{self.accelerator.name}'", "restart from 0, and give addresses where arrays go on")
         self.command("set_constant", command.RESTART, elements)
 
     def move(self, tensor: str, address: int, strides: Sequence[int], there: Sequence[int], size: int,

@@ -19,7 +19,7 @@ from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
 from .dma import ELEMENT_BITS, MOST_SIZE, MOST_SPAN, WORD_BITS, Dma
 from .elastic import Elastic
 from .level_arrays import LevelArray, chain_arrays, level_arrays
-from .private_buffer import COMPRESSED, DENSE, KINDS, MOST_SHARED, Loop, PrivateBuffer
+from .private_buffer import BITVECTOR, COMPRESSED, DENSE, KINDS, LINKED, MOST_SHARED, Loop, PrivateBuffer
 from .spatial import Shaped, Spatial
 from .token import DATA_BITS
 from .vectored import Side, Vectored
@@ -258,6 +258,14 @@ class Accelerator:
     def counts(self) -> bool:
         """Whether the elements of some tensor are counted."""
         return any(stream.is_counted for stream in self.streams)
+
+    @property
+    def chained(self) -> tuple[str, ...]:
+        """Operands and results with levels behind each other that all go on behind as many elements as a restart says: not
+        operands whose segments say it."""
+        counted = (buffer.tensor for buffer in self.buffers for bank in buffer.banks if isinstance(bank, ChainedBank)
+                   and any(link.kind in (BITVECTOR, LINKED) for link in bank.links))
+        return *dict.fromkeys(counted), *(each.tensor.name for each in self.results if isinstance(each, ChainedWritten))
 
     def counter(self, n: int) -> int:
         """The stream that says how many elements the nth one has, which is counted."""

@@ -268,3 +268,12 @@ def test_more_than_has_room_and_what_falls_are_told() -> None:
             simulated.write(0, bytes(memory))
             with pytest.raises(UserError, match="no whole number of tensors, or more than have room"):
                 check(simulated.run(commands.words, 20_000).status, "blocks")
+
+
+def test_levels_behind_each_other_go_on_from_0_alone() -> None:
+    assert not design("cc").kind.chained and design("cl").kind.chained == ("B",)
+    Program(design("cc").kind).restart(6)
+    with pytest.raises(UserError) as refused:
+        Program(blocks().kind).restart(6)
+    assert str(refused.value) == ("accelerator 'blocks': it would go on behind 6 elements of every level of Y\n"
+                                  "  try: restart from 0, and give addresses where arrays go on")
