@@ -6,8 +6,9 @@ Gives:   `Batch`es, as transactions come, and which of them are in one run.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from typing import TypeVar
@@ -79,14 +80,19 @@ def batches(program: Program, glb: Glb, works: Iterator[Work], stays: Mapping[st
                       for each in program.transfers} for part in (None, 0))
     ahead: deque[Work] = deque()
     taken = _taken(program, glb, ahead, works, whole)
-    if not ahead and (not taken or _in_step(taken, whole, glb.store_loops) == len(taken)):
+    longest = _in_step(taken, whole, glb.store_loops) if taken else 0
+    if not ahead and longest == len(taken):
         yield from [Batch(taken, None)] * bool(taken)
         return
+    # Behind a launch that ended with its row not all that has room is looked at: rows may be short, and many.
+    most = 2 * longest if longest < len(taken) else None
     ahead.extendleft(reversed(taken))
     half = 0
     while ahead:
-        if taken := _taken(program, glb, ahead, works, halves):
+        if taken := _taken(program, glb, ahead, works, halves, most):
             count = _in_step(taken, halves, glb.store_loops)
+            longest = max(longest, count)
+            most = 2 * longest if count < len(taken) else None
             ahead.extendleft(reversed(taken[count:]))
             yield Batch(taken[:count], half)
             half = 1 - half
@@ -136,7 +142,7 @@ def _tiles(program: Program, glb: Glb, ahead: deque[Work], works: Iterator[Work]
         if not taken and not ahead:
             return
         if taken:
-            together = _in_step(taken, room, glb.store_loops)
+            together = _in_step(taken, room, glb.store_loops, chained=True)
             together = count if together == 2 * count else together
             ahead.extendleft(reversed(taken[together:]))
             taken = taken[:together]
@@ -199,16 +205,26 @@ def _cycles(program: Program, work: Work) -> int:
     return max([each.count for each in work.reads.values()] + [each.count for each in program.stores])
 
 
-def _in_step(taken: Sequence[Work], room: Mapping[str, int], loops: int) -> int:
+def _in_step(taken: Sequence[Work], room: Mapping[str, int], loops: int, chained: bool = False) -> int:
     """How many of the first transactions are a launch, so that they come and go as boxes: at most those of a row of tiles, or
-    of a column. As many as there are where none come so. loops: those of the store DMA."""
-    most = [next((count for count in range(_longest(streams), 0, -1) if joint(streams[:count], room[name])), None)
-            for name, streams in ((name, [each.reads[name] for each in taken]) for name in taken[0].reads)]
-    most += [next((count for count in range(beside(parts), 0, -1)
-                   if landed(parts[:count], loops - (count > 1), room[name])), None)
-             for name, parts in ((name, [each.parts[name] for each in taken]) for name in taken[0].parts)]
+    of a column. As many as there are where none come so. loops: those of the store DMA, of which launches in one run, as
+    those of several transactions, take one."""
+    def read(name: str) -> int:
+        streams = [each.reads[name] for each in taken]
+        return _most(_longest(streams), lambda count: joint(streams[:count], room[name]))
+
+    def stored(name: str) -> int:
+        parts = [each.parts[name] for each in taken]
+        return _most(beside(parts), lambda count: landed(parts[:count], loops - (chained or count > 1), room[name]))
+
+    most = [*map(read, taken[0].reads), *map(stored, taken[0].parts)]
     # Streams that never come so, as patterns are, have no say.
     return min((count for count in most if count), default=len(taken))
+
+
+def _most(longest: int, comes: Callable[[int], object]) -> int:
+    """The most of so many first ones that come as a box: where some do, fewer do, but for words that fill lines."""
+    return bisect_left(range(1, longest + 1), True, key=lambda count: not comes(count))
 
 
 def _longest(streams: Sequence[Source]) -> int:
