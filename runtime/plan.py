@@ -26,9 +26,9 @@ as it takes the host to queue one, the first ones smaller, for their words move 
     ends      WaitTaken, Count before ...; of the last one Wait, Count
 
 Transactions are in a launch by the room of words that are arranged, one behind the other. Where a stream is of windows of an
-image, what comes is the box of them, as it lies there, unless that costs more or is no loops (`data/window.py`). Tiles of two
-rows are not: a launch ends with the last row of tiles that it has whole, if that is most of it or takes some time. What tiles
-give of an image is stored as it lies there, too, where it is a box (`data/result.py`).
+image, what comes is the box of them, as it lies there, unless that has no room or is no loops (`data/window.py`). Tiles of two
+rows are not: a launch ends with its row, or column, of tiles (`data/frames.py`). What tiles give of an image is stored as it
+lies there, too, where it is a box (`data/result.py`).
 
 Needs:   Program, Arch, transactions; nothing is asked of a device.
 Gives:   commands, launch by launch, as transactions come: only those of one launch are held.
