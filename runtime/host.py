@@ -63,8 +63,9 @@ def run(device: Device, program: Program, transactions: Iterable[Transaction], b
     where tokens wait. overlapped: else nothing is written or read while a launch computes. prepared: the device is configured
     for the program. held: what its registers hold, those of its tiles too, for who has written them before, or has reset it;
     what is written here is noted there, and forgotten where the run does not come to its end. Default: nobody knows.
-    early: the first launch begins with a portion of its words, where the machine has queues and it gains (`portions.py`); the
-    load streams that have to be whole for that. For hosts that bring the others within WATCHDOG_CYCLES.
+    early: the first launch begins with a portion of its words, where the machine has queues, transfers are overlapped, and it
+    gains (`portions.py`); the load streams that have to be whole for that. For hosts that bring the others within
+    WATCHDOG_CYCLES.
 
     Raises UserError when a stream or a level does not fit, AssertionError with the waiting tiles when nothing moves any more.
     """
@@ -110,7 +111,7 @@ def _launched(device: Device, program: Program, asked: Iterable[Launch], configu
     ended: dict[Launch, tuple[int, dict[str, int]]] = {}      # whose words have not been read: cycles, counts
     before = 0      # cycles of the run when the launch before had ended
     follows: tuple[Command, ...] = ()      # the start of the first launch
-    if early is not None:
+    if early is not None and overlapped:
         coming = iter(asked)
         begun = [in_two(each, program, device.arch, early, configuring(prepares, device.arch)) for each in islice(coming, 1)]
         asked, follows = chain((each for each, _ in begun), coming), tuple(chain.from_iterable(more for _, more in begun))

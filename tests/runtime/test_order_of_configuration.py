@@ -46,6 +46,14 @@ def test_the_first_words_come_while_configuration_streams_unless_they_would_lie_
     assert found[0].stored[0]["b_vals"].tolist() == block(5, 6, 7).tolist()
 
 
+def test_no_portion_of_words_comes_while_a_launch_computes_where_nothing_may() -> None:
+    arch = replace(LEAST, glb=replace(LEAST.glb, bank_bytes=8192))
+    device, given = Told(arch), block(*range(1999))
+    found, = host.run(device, copier(arch), [{"a_vals": given}], {"b_vals": 1999}, overlapped=False, early=())
+    assert device.told[device.told.index("configure"):] == ["configure", "wait", "2000 words", "start", "wait"]
+    assert found.stored[0]["b_vals"].tolist() == given.tolist()
+
+
 def test_registers_of_streams_are_written_before_configuration_is_waited_for_but_no_event_is_cleared() -> None:
     class Named(Told):
         def write_register(self, name: str, value: int, glb_tile: int | None = None, region: int = 0) -> None:
