@@ -1,8 +1,8 @@
 // The memory outside of a simulated design, behind its AXI4 bus.
 //
-// It takes bursts of reads and of writes at the same time, each in order, a beat of BUS_BYTES (by default 8) a cycle: the first word of a burst that was
-// asked for in cycle n comes in cycle n + latency, or behind that of the burst before; a write is answered `latency` cycles after
-// its last beat. Answers have the identities of their bursts.
+// It takes bursts of reads and of writes at the same time, each in order, a beat of BUS_BYTES (by default 8) a cycle: the first
+// word of a burst that was asked for in cycle n comes in cycle n + latency, or behind that of the burst before; a write is
+// answered `latency` cycles after its last beat. Answers have the identities of their bursts.
 //
 // Who includes it has declared `top`, whose members are the ports of the design, and `kBursts`, how many wait in each direction.
 

@@ -21,6 +21,7 @@ def route(fifo: str, parity: int, hops: int) -> list[Link]:
 CHAINS = {f"{fifo}-{PARITIES[parity]}-{hops}": (route(fifo, parity, hops), 3)
           for fifo in ("split", "full") for parity in (EVEN, ODD) for hops in (1, 2, 4)}
 CHAINS |= {f"split-{PARITIES[parity]}-2-core": ([*route("split", parity, 2), FIFO2], 3) for parity in (EVEN, ODD)}
+CHAINS |= {"inputs-even-3-core": ([*route("inputs", EVEN, 3), FIFO2], 3)}
 CHAINS |= {f"fifo2-{n}": ([FIFO2] * n, 3) for n in (1, 3)}
 CHAINS |= {f"fifo-{depth}": ([fifo_link(depth)], width) for depth, width in ((2, 3), (3, 3), (5, 3), (16, 5))}
 CHAINS |= {"pass-through": ([pass_through_link()], 17), "pass-through-3": ([pass_through_link(3)], 17)}

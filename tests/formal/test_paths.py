@@ -11,7 +11,7 @@ from prover import connected
 
 from sardonyx.hw.arch.primitive import ADDRESS, DIVIDER, PE_PRIMITIVES, SCATTER, SHARING_PRIMITIVES, Primitive
 from sardonyx.hw.arch.tile import MEM, PE
-from sardonyx.hw.interconnect.stage import FifoStage, PassStage, RegisterStage
+from sardonyx.hw.interconnect.stage import FifoStage, OpenStage, PassStage, RegisterStage
 from sardonyx.hw.sparse import joiner
 from sardonyx.hw.stream.fifo import Fifo, Fifo2
 from sardonyx.hw.tile.core import build
@@ -21,6 +21,7 @@ PATHS: dict[str, tuple[Callable[[], wiring.Component], set[tuple[str, str]]]] = 
     "pass": (lambda: PassStage(17), {("i__valid", "o__valid")}),
     "register": (lambda: RegisterStage(17), {("o__ready", "i__ready")}),
     "full": (lambda: FifoStage(17), set()),
+    "open": (lambda: OpenStage(17), {("i__valid", "o__valid"), ("o__ready", "i__ready")}),
     "fifo2": (lambda: Fifo2(17), set()),
     "fifo": (lambda: Fifo(17, 16), set()),
 }

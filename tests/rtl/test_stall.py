@@ -109,9 +109,9 @@ def copied(machine: object) -> "list[list[int]]":
     return [stored["b_vals"].tolist() for outcome in outcomes for stored in outcome.stored]
 
 
-@pytest.mark.parametrize("arch", [
-    LONG, pytest.param(replace(LONG, interconnect=replace(LONG.interconnect, fifo="full")), marks=pytest.mark.slow)],
-                         ids=["split", "full FIFOs"])
+@pytest.mark.parametrize("arch", [LONG, *(pytest.param(replace(
+    LONG, interconnect=replace(LONG.interconnect, fifo=fifo)), marks=pytest.mark.slow) for fifo in ("full", "inputs"))],
+                         ids=["split", "full FIFOs", "no registers on tracks"])
 @pytest.mark.parametrize("whole", [True, False], ids=["all columns", "any columns"])
 def test_an_elastic_program_has_its_words_whichever_columns_stand_still(arch: Arch, whole: bool) -> None:
     with simulator.whole_machine(arch).start(check=True) as machine:
