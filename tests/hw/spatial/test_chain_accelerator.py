@@ -179,14 +179,14 @@ def test_a_wait_for_what_no_level_counts_is_refused(order: "tuple[str, ...]", wa
 
 
 @cache
-def blocks() -> AcceleratorDesign:
-    """Blocks of 2 x 3 of 2 x 3 elements, whose columns are scaled: block-CRS in and out."""
+def blocks(levels: "tuple[str, ...]" = ("dense", "compressed", "dense", "dense"), ports: int = 4) -> AcceleratorDesign:
+    """Blocks of 2 x 3 of 2 x 3 elements, whose columns are scaled: by default block-CRS in and out."""
     scaled = sp.functionality("Y(i,j,r,c) = A(i,j,r,c) * x(j,c)")
     rows = sp.Transform([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    stored = sp.Buffer("dense", "compressed", "dense", "dense", words=64)
+    stored = sp.Buffer(*levels, words=64)
     return sp.Design(scaled, rows, {"i": 2, "j": 3, "r": 2, "c": 3}, sparsity=[sp.skip(c, where=A(i, j, r, c) == 0)],
                      buffers={"A": stored, "x": sp.Buffer("dense", "dense", words=16), "Y": stored},
-                     name="blocks").accelerator(4)
+                     name="blocks").accelerator(ports)
 
 
 PANEL, DOWN = 9, 4      # columns and rows of a tile
@@ -233,6 +233,33 @@ def test_blocks_of_scipy_come_and_go_as_they_lie() -> None:
     assert np.array_equal(found.toarray(), dense * scale)
     assert np.array_equal(found.indptr, matrix.indptr) and np.array_equal(found.indices, matrix.indices)
     assert 0 < np.count_nonzero(matrix.data) < matrix.data.size
+
+
+@pytest.mark.slow
+def test_four_levels_without_zeros_come_and_go_on_one_port() -> None:
+    """Every array of the result but the values is that of the operand, as scales are not 0."""
+    made = blocks(("compressed", "bitvector", "compressed", "compressed"), 1)
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        a, scale = random.integers(-99, 99, (4, 2, 3, 2, 3)), random.integers(1, 99, (3, 3))
+        for shape, density in (((4, 2, 3, 2, 3), 0.5), ((4, 2, 3, 2, 1), 0.6), ((4, 2, 1, 1, 1), 0.7)):
+            a *= random.random(shape) < density
+        arrays, begins = stacked(bank(made, "A"), a)
+        memory, lead = bytearray(2 * BYTES), next(iter(arrays.values())).itemsize
+        memory[:scale.size * 2] = scale.astype(np.int16).tobytes()
+        places = [0x100 + 0x400 * nth for nth in range(len(arrays))]
+        for at, array in zip(places, arrays.values(), strict=True):
+            memory[at:at + array.nbytes] = array.tobytes()
+        commands = Program(made.kind)
+        for begin in begins:
+            commands.move("x", 0, (3, 1), (3, 3), 1)
+            commands.arrays("A_values", (places[0] + lead * begin, *places[1:]), 1)
+            commands.arrays("Y_values", (BYTES + places[0] + lead * begin, *(BYTES + at for at in places[1:])), 2)
+        commands.wait()
+        found, _ = made.run(commands, bytes(memory))
+        for at, (name, array) in zip(places, arrays.items(), strict=True):
+            wanted = (a * scale[:, None])[a != 0].astype(np.int32) if name == "values" else array
+            assert np.array_equal(np.frombuffer(found, wanted.dtype, len(wanted), BYTES + at), wanted), (seed, name)
 
 
 @pytest.mark.slow
