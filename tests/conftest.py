@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import hypothesis
@@ -56,3 +56,14 @@ def pytest_collection() -> Generator[None, object, object]:
 def root() -> Path:
     """The folder of pyproject.toml."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Callable[[str], Path]:
+    """The place of real data by its name there. The project must do without: tests that want it skip."""
+    def place(name: str) -> Path:
+        found = ROOT.parent / "shared" / "data" / name
+        if not found.exists():
+            pytest.skip(f"../shared/data/{name} is not there")
+        return found
+    return place

@@ -1,5 +1,6 @@
 """The cell libraries that measurements are tested with, where they are."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,9 @@ from sardonyx.flow.asic.library import Library, find_library
 
 
 @pytest.fixture(scope="session")
-def liberty(root: Path) -> Path:
-    """The folder of libraries. They are data that the project must do without: 2 MB each, and of others."""
-    place = root.parent / "shared" / "data" / "liberty"
-    if not place.exists():
-        pytest.skip("../shared/data/liberty is not there")
-    return place
+def liberty(shared: Callable[[str], Path]) -> Path:
+    """The folder of libraries, 2 MB each, and of others."""
+    return shared("liberty")
 
 
 @pytest.fixture(scope="session")

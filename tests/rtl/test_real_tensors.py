@@ -4,6 +4,7 @@ All of it against NumPy: with the edges of sub-tiles that are chosen, which leav
 edge that keeps all levels of the tensor in the array.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,9 @@ COLUMNS = 4     # Of the factors.
 
 
 @pytest.fixture(scope="module")
-def messages(root: Path) -> NDArray[Any]:
+def messages(shared: Callable[[str], Path]) -> NDArray[Any]:
     """By sender, receiver and day."""
-    path = root.parent / "shared" / "data" / "tensors" / f"{NAME}.tns.gz"
-    if not path.exists():
-        pytest.skip(f"../shared/data/tensors/{NAME}.tns.gz is not there")
-    found = read_tensor(path)
+    found = read_tensor(shared(f"tensors/{NAME}.tns.gz"))
     whole = np.zeros(found.shape, np.int64)
     whole[tuple(found.coords.T)] = found.values
     return whole

@@ -114,20 +114,16 @@ def test_frostt_text_that_is_refused(write, content, expected):
 
 
 @pytest.mark.parametrize("name", ["qiulp", "west2021", "bcsstm26", "G30", "karate", "football"])
-def test_real_matrices_have_the_pattern_scipy_reads(root, name):
-    path = root.parent / "shared" / "data" / "matrices" / f"{name}.mtx.gz"
-    if not path.exists():
-        pytest.skip(f"../shared/data/matrices/{name}.mtx.gz is not there")
+def test_real_matrices_have_the_pattern_scipy_reads(shared, name):
+    path = shared(f"matrices/{name}.mtx.gz")
     expected = scipy.io.mmread(path).tocsr()
     expected.eliminate_zeros()
     found = to_value(read_tensor(path, "small"))
     assert found.shape == expected.shape and ((found != 0) != (expected != 0)).nnz == 0
 
 
-def test_real_tensors_have_the_dimensions_they_state(root):
-    folder = root.parent / "shared" / "data" / "tensors"
-    if not folder.exists():
-        pytest.skip("../shared/data/tensors is not there")
+def test_real_tensors_have_the_dimensions_they_state(shared):
+    folder = shared("tensors")
     assert read_tensor(folder / "matmul_2-2-2.tns.gz").shape == (4, 4, 4)
     assert read_tensor(folder / "collegemsg.tns.gz", "small").nnz == 33837
 

@@ -1,5 +1,6 @@
 """Tensors whose levels are behind each other come from memory by one request each, array after array."""
 
+from collections.abc import Callable
 from functools import cache
 from itertools import permutations
 from pathlib import Path
@@ -264,12 +265,9 @@ def test_four_levels_without_zeros_come_and_go_on_one_port() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bcsstk26", "west0497"])
-def test_a_real_matrix_comes_back_as_blocks(name: str, root: Path) -> None:
+def test_a_real_matrix_comes_back_as_blocks(name: str, shared: Callable[[str], Path]) -> None:
     """Of its upper left, panels of 9 columns that are not empty, scaled by 1; values are some that have 16 bits."""
-    path = root.parent / "shared" / "data" / "matrices" / f"{name}.mtx.gz"
-    if not path.exists():
-        pytest.skip(f"../shared/data/matrices/{name}.mtx.gz is not there")
-    whole = scipy.sparse.csr_array(scipy.io.mmread(path))[:400, :400].toarray()
+    whole = scipy.sparse.csr_array(scipy.io.mmread(shared(f"matrices/{name}.mtx.gz")))[:400, :400].toarray()
     dense = np.sign(whole).astype(int) * (1 + np.abs(whole * 10).astype(int) % 99)
     panels = [panel for panel in range(0, 396, PANEL) if dense[:, panel:panel + PANEL].any()][:4]
     assert panels

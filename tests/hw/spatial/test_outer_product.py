@@ -1,5 +1,6 @@
 """Products by outer products: partial products go to memory as linked lists, and come back as rows that are SciPy's."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,12 +60,9 @@ def poisson(edge: int) -> scipy.sparse.csr_array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["poisson", "bcsstk01", "west0497", "pde225"])
-def test_rows_of_squares_of_real_matrices_are_scipys(name: str, root: Path) -> None:
+def test_rows_of_squares_of_real_matrices_are_scipys(name: str, shared: Callable[[str], Path]) -> None:
     """Up to 256 rows, at random with seed 0, of the pattern, whose values are random whole numbers."""
-    path = root.parent / "shared" / "data" / "matrices" / f"{name}.mtx.gz"
-    if name != "poisson" and not path.exists():
-        pytest.skip(f"../shared/data/matrices/{name}.mtx.gz is not there")
-    found = poisson(7) if name == "poisson" else scipy.sparse.csr_array(scipy.io.mmread(path))
+    found = poisson(7) if name == "poisson" else scipy.sparse.csr_array(scipy.io.mmread(shared(f"matrices/{name}.mtx.gz")))
     random = np.random.default_rng(0)
     whole = scipy.sparse.csr_array((random.integers(1, 100, found.nnz), found.indices, found.indptr), found.shape)
     left = whole[np.sort(random.permutation(whole.shape[0])[:256])]
