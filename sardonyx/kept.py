@@ -9,7 +9,9 @@ Errors:  UserError for a file that is of something else, and for one that cannot
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,7 +81,9 @@ def _told(path: Path) -> Iterator[None]:
     except UnicodeDecodeError:
         raise UserError("results cannot be kept in it: it is no text", str(path), _NAME) from None
     except OSError as error:
-        raise UserError(f"results cannot be kept in it: {error.strerror or error}", str(path), _NAME) from None
+        # Where a folder is to be made and a file stands the system says that it exists, which is what a user wants of a folder.
+        why = os.strerror(errno.ENOTDIR) if isinstance(error, FileExistsError) else error.strerror or error
+        raise UserError(f"results cannot be kept in it: {why}", str(path), _NAME) from None
 
 
 def _check(said: str) -> str:

@@ -70,6 +70,18 @@ def test_an_interrupt_is_not_a_traceback(
     assert re.fullmatch(r"sardonyx: interrupted after \d+\.\d s\n", capsys.readouterr().err)
 
 
+def test_an_interrupt_while_the_command_line_is_loaded_is_not_a_traceback() -> None:
+    script = ("import sys\n"
+              "class Stopped:\n"
+              "    def find_spec(self, name, *_):\n"
+              "        if name == 'sardonyx.cli': raise KeyboardInterrupt\n"
+              "sys.meta_path.insert(0, Stopped())\n"
+              "from sardonyx.__main__ import main\n"
+              "sys.exit(main())")
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "sardonyx: interrupted\n")
+
+
 def test_an_interrupt_says_how_far_the_command_was(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def demo(*_: object, progress: "Callable[[str], None]", **__: object) -> None:

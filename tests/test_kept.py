@@ -72,3 +72,11 @@ def test_a_result_for_which_there_is_no_room_is_told(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert str(error.value) == f"{path}: results cannot be kept in it: File too large\n  try: name a file that can be written"
     assert Kept(path, HEAD, "of something else").found == {}
+
+
+@pytest.mark.parametrize("name", ["kept", "folder/kept"])
+def test_a_file_where_its_folder_should_be_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UserError) as error:
+        Kept(tmp_path / "file" / name, HEAD, "of something else")
+    assert error.value.what == "results cannot be kept in it: Not a directory"
