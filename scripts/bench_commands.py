@@ -85,11 +85,11 @@ def soc() -> list[Row]:
 def cells(place: Path | None) -> list[Row | Left]:
     """Arrays in cells; place: of the library."""
     # Imports the simulators, a second that only this needs.
-    from bench_parts import NODE, alike, names, parts
+    from bench_parts import NODE, PERIODS, alike, lane_periods, names, parts
     from bench_spatial import energy_per_mac, silicon
 
     if place is None:
-        return [Left(what, UNMEASURED) for what in (*ARRAYS, *map(_in_cells, names()))]
+        return [Left(what, UNMEASURED) for what in (*ARRAYS, *map(_in_cells, names()), PERIODS)]
     library = find_library(place)
     found = silicon(library)
     # By hand and generated, the most that the second may be of the first, and what else the budget says.
@@ -103,9 +103,12 @@ def cells(place: Path | None) -> list[Row | Left]:
         rows.append(Row(what, f"{by_hand:,.0f}; {ours:,.0f}: {ours / by_hand:.3f}; {library.family.name}",
                         f"<= {most}{more}", met))
     flat = alike(), NODE        # for as many elements a cycle
-    return rows + [Row(_in_cells(what), f"{small:,.0f}; {large:,.0f}: {large / small:.1f}; {library.family.name}",
-                       "8 to 16; paper: 13" if what in flat else "", 8 <= large / small <= 16 if what in flat else None)
-                   for what, small, large in parts(library)]
+    rows += [Row(_in_cells(what), f"{small:,.0f}; {large:,.0f}: {large / small:.1f}; {library.family.name}",
+                 "8 to 16; paper: 13" if what in flat else "", 8 <= large / small <= 16 if what in flat else None)
+             for what, small, large in parts(library)]
+    periods = [ps for _, _, ps in lane_periods(library)]
+    return [*rows, Row(PERIODS, f"{', '.join(f'{ps:,.0f}' for ps in periods)}; {library.family.name}", f"<= {MOST_PS:,}",
+                       max(periods) <= MOST_PS)]
 
 
 def _in_cells(what: str) -> str:

@@ -1,5 +1,5 @@
 """Areas of parts of spatial arrays: requests of buffers, constant and with settings; banks whose rows are all stored, and
-banks that leave out rows; mergers, row-partitioned and flat.
+banks that leave out rows; mergers, row-partitioned and flat; and periods of lanes of one element, of few ways and of many.
 
 A request walks a matrix of 4 x 4: as buffers have it, and as one whose first address, extents and strides are registers. A bank
 gives 4 rows of 64 elements, of which it has 256, to one port, one row after the other; memories are not counted. The
@@ -22,7 +22,8 @@ from bench_spatial import emitted
 
 from sardonyx import designs
 from sardonyx.flow.asic.library import Library
-from sardonyx.flow.asic.synthesis import ModuleArea, Registers, areas
+from sardonyx.flow.asic.synthesis import ModuleArea, Registers, areas, netlist
+from sardonyx.flow.asic.timing import least_period
 from sardonyx.hw.arch.chain import ChainedBank
 from sardonyx.hw.arch.merger import Merger
 from sardonyx.hw.arch.private_buffer import COMPRESSED, DENSE, FIBER, LINKED, Bank, Level, Loop
@@ -36,6 +37,8 @@ BITS, EXTENT, LOOPS = 16, 4, 2
 ROWS, WORDS = 4, 256
 BANKS = (COMPRESSED, COMPRESSED), (COMPRESSED, LINKED)
 LANES, FLAT = "merger_gamma", "merger_sparch"
+WAYS = 4, 8, 16, 32, 64
+PERIODS = f"a lane of a merger of {', '.join(map(str, WAYS[:-1]))} and {WAYS[-1]} ways, flat: shortest period, ps"
 NODE = "a node, for each element that it takes in a cycle"
 
 
@@ -111,6 +114,13 @@ def parts(library: Library) -> Iterator[tuple[str, float, float]]:
     yield nodes_alone, nodes, nodes_of_flat
     yield as_many, half, all_of_flat
     yield node, nodes / (lanes.lanes * (lanes.ways - 1)), nodes_of_flat / (flat.take * (flat.ways - 1))
+
+
+def lane_periods(library: Library) -> Iterator[tuple[int, float, float]]:
+    """The ways of a lane of one element, its um2, and its shortest period in ps, flat, with what is around it at its ports."""
+    for ways in WAYS:
+        made = emitted(MergerArray(replace(_shipped(LANES), lanes=1, ways=ways)))
+        yield ways, areas(made, library, Registers.ENABLES)[made.top].total, least_period(made, netlist(made, library), library)
 
 
 def _bank(outer: str, last: str) -> Bank:

@@ -132,6 +132,14 @@ def parts_table(library: Library) -> str:
         (what, f"{small:,.0f}", f"{large:,.0f}", f"{large / small:.1f}") for what, small, large in parts(library)))
 
 
+def lanes_table(library: Library) -> str:
+    """Lanes of mergers that take one element in a cycle."""
+    from bench_parts import lane_periods
+
+    return report.table(("ways of a lane", "um2", "shortest period, ps"), (
+        (str(ways), f"{um2:,.0f}", f"{ps:,.0f}") for ways, um2, ps in lane_periods(library)))
+
+
 def changes(each: Comparison, library: Library, made: Path) -> dict[Registers, Change]:
     """What a comparison comes to, with registers made in two ways."""
     return {way: compare(each, library, made / "variants", way) for way in (Registers.ENABLES, Registers.LATCHES)}
@@ -214,8 +222,9 @@ def _protection(names: list[str], at: Place) -> dict[str, str]:
 
 
 def _spatial(names: list[str], at: Place) -> dict[str, str]:
-    tables = {SPATIAL: spatial_table(at.library), "spatial parts": parts_table(at.library)}
-    at.say(f"{tables[SPATIAL]}\n\n{tables['spatial parts']}")
+    tables = {SPATIAL: spatial_table(at.library), "spatial parts": parts_table(at.library),
+              "spatial lanes": lanes_table(at.library)}
+    at.say("\n\n".join(tables.values()))
     return tables
 
 

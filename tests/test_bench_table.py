@@ -86,10 +86,12 @@ def test_arrays_in_cells_have_the_same_lines_with_a_library_and_without(monkeypa
     monkeypatch.setattr(bench_spatial, "energy_per_mac", lambda library, size: three)
     monkeypatch.setattr(bench_parts, "areas", lambda design, library, way: defaultdict(
         lambda: SimpleNamespace(total=7.0), {"merge_node": SimpleNamespace(total=2.0)}))
-    monkeypatch.setattr(bench_parts, "emitted", lambda component: None)
+    monkeypatch.setattr(bench_parts, "emitted", lambda component: SimpleNamespace(top=component.module_name))
+    monkeypatch.setattr(bench_parts, "netlist", lambda design, library: "")
+    monkeypatch.setattr(bench_parts, "least_period", lambda design, netlist, library: 900.0)
     left, found = bench_commands.cells(None), bench_commands.cells(Path("library"))
     assert [each.what for each in left] == [each.what for each in found]
-    assert [each.met for each in found] == [*[True] * 3, *[False] * 3, True, True, *[None] * 5, False, False]   # type: ignore[union-attr]
+    assert [each.met for each in found] == [*[True] * 3, *[False] * 3, True, True, *[None] * 5, False, False, True]   # type: ignore[union-attr]
     unmeasured = merged("\n".join(HEAD), left, everything=True)
     assert all("| not measured (kept: needs LIBERTY=folder) |" in line for line in lines_of(unmeasured))
     assert "kept" not in merged(unmeasured, found, everything=True)

@@ -47,12 +47,16 @@ class MergeNode(Component):
         m = Module()
         x, y, o = self.x, self.y, self.o
         takes_x = Signal()
-        takes_y = Signal()
+        same = Signal()
         there = x.valid & y.valid
+        # The sum is there as soon as the comparison is: with an addend chosen by it, two nodes in a cycle would add one after
+        # the other, each behind its comparison.
+        added = Signal(self.kind.bits)
         m.d.comb += [
-            takes_x.eq(x.payload.key <= y.payload.key), takes_y.eq(~takes_x | (x.payload.key == y.payload.key)),
-            o.valid.eq(there), o.payload.key.eq(Mux(takes_x, x.payload.key, y.payload.key)),
-            o.payload.value.eq(Mux(takes_x, x.payload.value, 0) + Mux(takes_y, y.payload.value, 0)),
-            x.ready.eq(there & o.ready & takes_x), y.ready.eq(there & o.ready & takes_y),
+            takes_x.eq(x.payload.key <= y.payload.key), same.eq(x.payload.key == y.payload.key),
+            added.eq(x.payload.value + y.payload.value), o.valid.eq(there),
+            o.payload.key.eq(Mux(takes_x, x.payload.key, y.payload.key)),
+            o.payload.value.eq(Mux(same, added, Mux(takes_x, x.payload.value, y.payload.value))),
+            x.ready.eq(there & o.ready & takes_x), y.ready.eq(there & o.ready & (~takes_x | same)),
         ]
         return m
