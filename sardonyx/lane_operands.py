@@ -24,6 +24,8 @@ from .sparse_products import within
 MOST_PAIRS, MOST_DENSE, MOST_TERMS = 1 << 22, 1 << 22, 1 << 20
 # Of random operands: places of an index at most, how many of them are not 0, and runs of a list.
 EXTENT, NONZEROS, LONGEST = 48, 5, 9
+# Of those of a shape, how much is not 0.
+DENSITY = 0.1
 
 
 @dataclass(frozen=True)
@@ -153,14 +155,21 @@ def value(made: Laned, found: Elements, sparse: bool) -> Any:
 
 def random(made: Laned, seed: int) -> dict[str, Any]:
     """Random operands, as sparse arrays of SciPy: matrices, or what is merged, in three dimensions."""
-    generator = np.random.default_rng(arguments.seed(seed))
     multiplies = made.kind.phases == MULTIPLY
-    most = 1 << (made.kind.bits if multiplies else VALUE_BITS) - 1
-    extents = {made.lists: min(EXTENT, made.bounds[made.lists]), made.runs: EXTENT if multiplies else LONGEST,
-               made.inner: min(EXTENT, made.bounds[made.inner], EXTENT if multiplies else made.kind.most_row)}
-    found = {}
+    extents = (min(EXTENT, made.bounds[made.lists]), EXTENT if multiplies else LONGEST,
+               min(EXTENT, made.bounds[made.inner], EXTENT if multiplies else made.kind.most_row))
+    return shaped(made, extents, seed, NONZEROS / EXTENT)
+
+
+def shaped(made: Laned, extents: tuple[int, int, int], seed: int, density: float = DENSITY) -> dict[str, Any]:
+    """Random operands, sparse as those, with so many lists, runs, and places in a run."""
+    generator = np.random.default_rng(arguments.seed(seed))
+    most = 1 << (made.kind.bits if made.kind.phases == MULTIPLY else VALUE_BITS) - 1
+    extent, found = dict(zip((made.lists, made.runs, made.inner), extents, strict=True)), {}
     for side in made.operands:
-        shape = tuple(extents[index] for index in side.indices)
-        found[side.name] = scipy.sparse.coo_array(generator.integers(-most, most, shape)
-                                                  * (generator.random(shape) < NONZEROS / EXTENT))
+        shape = tuple(extent[index] for index in side.indices)
+        if (size := int(np.prod(shape))) > MOST_DENSE:
+            raise UserError(f"random {side.name} with {size:,} elements", "product",
+                            f"use {MOST_DENSE:,} or fewer, or give arrays in Python")
+        found[side.name] = scipy.sparse.coo_array(generator.integers(-most, most, shape) * (generator.random(shape) < density))
     return found

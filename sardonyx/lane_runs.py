@@ -19,14 +19,14 @@ from .compiler.spatial.laned import Laned, Side
 from .compiler.spatial.lanes import Lanes
 from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import ERRORS, MOST_MEMORY, MULTIPLY
-from .hw.spatial.outer.product import OuterProductArray
+from .hw.arch.outer_product import MOST_MEMORY, MULTIPLY
+from .lane_hardware import simulated
 from .lane_operands import MOST_PAIRS, Elements, added, check_extents, products, random, taken, value
 from .outcome import Computed, Outcome
 from .runtime.data.outer_lists import laid_lists, lists
-from .runtime.data.outer_product import Laid, laid, rows
+from .runtime.data.outer_product import laid, rows
 from .sim.model.lanes import merged, multiplied
-from .sim.rtl.accelerator import LATENCY, SimulatedAccelerator
+from .sim.rtl.accelerator import LATENCY
 
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the lists of lanes, operation by operation",
            "rtl": "generated Verilog with a memory behind its bus"}
@@ -72,7 +72,7 @@ def _fiber(side: Side) -> str:
 
 
 def run(made: Laned, name: str, engine: str, stalls: int | None, progress: Callable[[str], None], seed: int,
-        operands: Mapping[str, object]) -> Computed:
+        operands: Mapping[str, object], latency: int = LATENCY) -> Computed:
     """Do all operations, and check every element against NumPy; the value is an array, or sparse where an operand is."""
     began = time.perf_counter()
     arguments.choice("engine", engine, ENGINES)
@@ -93,8 +93,8 @@ def run(made: Laned, name: str, engine: str, stalls: int | None, progress: Calla
     cycles = None
     if engine != "golden":
         progress(f"running all operations on '{name}', engine {engine}")
-        more = (_multiplied(made, found[known[0]], found[known[1]], partial, engine) if multiplies
-                else _merged(made, partial, wanted, engine))
+        more = (_multiplied(made, found[known[0]], found[known[1]], partial, engine, latency) if multiplies
+                else _merged(made, partial, wanted, engine, latency))
         numbers |= {**more, "elements_checked": len(wanted.values)}
         cycles = int(str(more["cycles"])) if "cycles" in more else None
     result = value(made, wanted, any(map(scipy.sparse.issparse, given.values())))
@@ -118,7 +118,8 @@ def _split(elements: Elements, first: int, extent: int) -> list[np.ndarray]:
     return [pairs[begin:end] for begin, end in pairwise(ends)]
 
 
-def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, engine: str) -> dict[str, object]:
+def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, engine: str,
+                latency: int) -> dict[str, object]:
     """Lists of runs, compared with all partial products: the order of the runs of a list is that in which lanes were done."""
     height = left.shape[0]
     more: dict[str, object] = {}
@@ -132,7 +133,7 @@ def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, 
         rows_ = right.sparse().tocsr()
         rows_.sort_indices()
         place = laid(made.kind, columns, rows_, 0)
-        memory, more = _simulated(made, place, len(wanted.values) + sum(left.shape))
+        memory, more = simulated(made.machine, place, len(wanted.values) + sum(left.shape), latency)
         found = lists(memory, place, height)
     for row in found:
         assert all((np.diff(each[:, 0]) > 0).all() for each in row), "coordinates of a run do not rise"
@@ -145,7 +146,7 @@ def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, 
     return {"nodes": sum(nodes), **more}
 
 
-def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str) -> dict[str, object]:
+def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str, latency: int) -> dict[str, object]:
     """Rows of lists of runs, compared with their sums."""
     height = partial.shape[0]
     given: list[list[np.ndarray]] = [[] for _ in range(height)]
@@ -160,20 +161,9 @@ def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str) -> di
         more: dict[str, object] = {"merges": sum(count for _, count in made_of)}
     else:
         place = laid_lists(made.kind, given, len(wanted.values))
-        memory, more = _simulated(made, place, len(pairs) + height)
+        memory, more = simulated(made.machine, place, len(pairs) + height, latency)
         result = rows(memory, place, (height, wanted.shape[1]))
         got = np.column_stack([np.repeat(np.arange(height), np.diff(result.indptr)), result.indices, result.data])
     assert np.array_equal(got, np.column_stack([wanted.places, wanted.values])), \
         f"{made.result.name} of engine {engine} is not NumPy's"
     return {"runs": sum(map(len, given)), **more}
-
-
-def _simulated(made: Laned, place: Laid, work: int) -> tuple[bytes, dict[str, object]]:
-    """What the Verilog leaves in memory; `work` elements and operations."""
-    # Cycles that one of these may take at most, with merges of their runs, if nothing hangs.
-    limit = (64 + 8 * LATENCY) * (work + 1) + made.kind.rows
-    with SimulatedAccelerator(OuterProductArray(made.machine), len(place.content), LATENCY) as simulated:
-        simulated.write(0, place.content)
-        ended = simulated.run([], limit)
-        assert not ended.status, f"it ended with an error: {ERRORS[ended.status]}"
-        return simulated.read(0, len(place.content)), ended.report

@@ -22,22 +22,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from . import arguments, component_files
-from .hw.arch.command import Word
+from . import arguments, component_files, lane_hardware
 from .hw.arch.errors import UserError
 from .hw.arch.logic import BITS
-from .hw.arch.outer_product import ERRORS, VALUE_BITS, OuterProduct
+from .hw.arch.outer_product import VALUE_BITS, OuterProduct
 from .hw.arch.token import DATA_BITS
 from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.outer.product import OuterProductArray
 from .hw.spatial.system import SpatialSystem
 from .outcome import Computed, Outcome, silent
-from .runtime import spatial_outer
-from .runtime.data.outer_product import Laid, laid, rows
-from .runtime.spatial_commands import check
+from .runtime.data.outer_product import laid, rows
 from .runtime.spatial_header import header
 from .runtime.spatial_products import check_shape
-from .sim.rtl.accelerator import LATENCY, SimulatedAccelerator
+from .sim.rtl.accelerator import LATENCY
 from .sparse_products import check_dense, operand
 
 # The names of modules that it is made of.
@@ -51,8 +48,6 @@ MOST_PRODUCTS, MOST_EXTENT = 1 << 24, 1 << DATA_BITS
 EXTENT, NONZEROS = 128, 6
 # Of those of a shape elements at most, and how much is not 0.
 MOST_RANDOM, DENSITY = 1 << 20, 0.1
-# Cycles that a command takes at most, and a byte of a core's memory with what the core does.
-PATIENCE, LOADING = 1000, 20
 
 
 def outer_product(*, lanes: int = 16, ports: int = 16, rows: int = 4096, pairs: int = 1024, dtype: str = "int16",
@@ -115,9 +110,7 @@ class OuterProductDesign:
 
     def hardware(self) -> OuterProductArray | SpatialAccelerator | SpatialSystem:
         """The component that is the top of the Verilog, a new one each time."""
-        if not self.kind.queue:
-            return OuterProductArray(self.kind)
-        return SpatialSystem(self.kind) if self.kind.ram_bytes else SpatialAccelerator(self.kind)
+        return lane_hardware.top(self.kind)
 
     def facts(self) -> dict[str, object]:
         """Numbers of it."""
@@ -252,31 +245,14 @@ class OuterProductDesign:
         lengths = np.repeat(np.diff(right.indptr), np.diff(left.indptr))       # of the run of each element of A
         fill = np.bincount(left.indices, lengths, minlength=1).astype(np.int64)
         nodes = int((-(-fill // self.kind.node)).sum() if self.kind.node else np.count_nonzero(lengths))
-        # Cycles that a column, a row or an element may take at most, if nothing hangs.
-        limit = (64 + 8 * latency) * (sum(left.shape) + len(memory.content) // 8 + 1) + self.kind.rows
-        content, commands = self._told(memory)
-        with SimulatedAccelerator(self.hardware(), len(content), latency) as simulated:
-            simulated.write(0, content)
-            ended = simulated.run(commands, limit + PATIENCE * len(commands) + LOADING * self.kind.ram_bytes)
-            if self.kind.queue:
-                check(ended.status, self.name)
-            else:
-                assert not ended.status, f"it ended with an error: {ERRORS[ended.status]}"
-            found = rows(simulated.read(0, len(content)), memory, wanted.shape)
+        content, told = lane_hardware.simulated(self.kind, memory, sum(left.shape) + len(memory.content) // 8, latency)
+        found = rows(content, memory, wanted.shape)
         same = all(map(np.array_equal, (found.indptr, found.indices, found.data),
                        (wanted.indptr, wanted.indices, wanted.data)))
         assert same, "the product of the hardware is not SciPy's"
         products = int(np.diff(left.indptr) @ np.diff(right.indptr))
-        given = {"firmware": "C on the core"} if self.kind.ram_bytes else {"commands": len(commands)} if commands else {}
-        return {**given, "nodes": nodes, "elements_checked": wanted.nnz, "words_read": ended.words_read,
-                "words_written": ended.words_written, "cycles": ended.cycles,
-                "products_a_cycle": round(products / ended.cycles, 3)}
-
-    def _told(self, memory: Laid) -> tuple[bytes, list[Word]]:
-        """What memory has, and the commands that are given over a bus."""
-        if self.kind.ram_bytes:
-            return spatial_outer.firmware(self.kind, memory) + memory.content[self.kind.ram_bytes:], []
-        return memory.content, spatial_outer.product(self.kind, memory) if self.kind.queue else []
+        return {"nodes": nodes, "elements_checked": wanted.nnz, **told,
+                "products_a_cycle": round(products / int(str(told["cycles"])), 3)}
 
 
 def _at(matrix: scipy.sparse.csr_array, places: scipy.sparse.csr_array) -> scipy.sparse.csr_array:

@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arguments, component_files, lane_operands, lane_runs, vector_accelerators, vector_runs
-from .accelerators import AcceleratorDesign
+from . import arguments, component_files, lane_accelerators, lane_operands, lane_runs, vector_accelerators, vector_runs
 from .accelerators import accelerator as around
 from .array_operands import MOST_OPERATIONS, drawn, taken
 from .array_runs import Streamed, golden, packed
@@ -78,18 +77,19 @@ __all__ = ["Buffer", "Computed", "Design", "Held", "Lanes", "Lists", "MergerDesi
 
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the description of the array, step by step",
            "rtl": "generated Verilog on streams"}
-# Requests of an accelerator at once, where none is said.
-PORTS = 4
+# Of an accelerator, where none is said: requests at once, their loops, and words of a burst.
+PORTS, LOOPS, BEATS = 4, 6, 8
 
 
 @dataclass(frozen=True)
 class Design(Concerns):
     """A spatial array: its concerns (`Concerns` says which), explained, as Verilog, and in runs that are checked."""
 
-    def accelerator(self, ports: int | None = None, loops: int = 6, beats: int = 8, room: int | None = None, queue: int = 16,
-                    ram_bytes: int = 0, lists: bool = False, watchdog: bool = False, counters: bool = False,
-                    bus_bytes: int = LEAST_BUS) -> AcceleratorDesign:
-        """The array with commands and a DMA around its buffers (docs/spatial.md); every operand has one.
+    def accelerator(self, ports: int | None = None, loops: int = LOOPS, beats: int = BEATS, room: int | None = None,
+                    queue: int = 16, ram_bytes: int = 0, lists: bool = False, watchdog: bool = False, counters: bool = False,
+                    bus_bytes: int = LEAST_BUS) -> Any:
+        """An `AcceleratorDesign`: commands and a DMA around the array and its buffers (docs/spatial.md); each operand has one.
+        Of lanes a `LaneAccelerator`: commands in place of their job; of these settings they have `queue` and `ram_bytes`.
 
         Parameters
         ----------
@@ -103,8 +103,9 @@ class Design(Concerns):
         counters : bool                    Registers say in how many cycles streams wait, and for what.
         """
         if self.laned is not None:
-            raise UserError("a phase alone has a job in memory, and no commands", self.name,
-                            "use sp.phases(multiply, merge).accelerator()")
+            return lane_accelerators.around(self.laned, queue, ram_bytes, {
+                "ports": ports is not None, "loops": loops != LOOPS, "beats": beats != BEATS, "room": room is not None,
+                "lists": lists, "watchdog": watchdog, "counters": counters, "bus_bytes": bus_bytes != LEAST_BUS})
         wide = self.vectored is None and any(each.wide for each in self._ordered.values())
         dma = Dma((PORTS if self.vectored is None else VECTOR_PORTS) if ports is None else ports, loops, beats,
                   (32 if self.vectored is None else 64) << 2 * wide if room is None else room, lists,

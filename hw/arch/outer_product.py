@@ -9,7 +9,7 @@ words it has behind that, and its pairs. A result is a node for each row, and a 
 stands in the job, at address 0, or is said by commands (`arch.command`): requests for A and B, compressed, and for C, lists.
 
 The phases may also be machines of their own: one leaves the lists in memory and a table of their first nodes, and one begins
-with that table.
+with that table. Requests are for A and B, and P, lists, then; or for P and C.
 
 Source: Stellar VI-C, Fig. 16b; Pal et al., OuterSPACE, HPCA 2018, IV (multiply and merge phases, lists of partial products).
 Departures: rows are sorted by merges of two in a lane's memory, not by insertion; the first nodes of rows stand on the chip.
@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from .accelerator import RAM, Stream
 from .cartesian import LEFT, PRODUCT, RIGHT
@@ -52,6 +52,34 @@ LOOPS = 2
 MOST_ELEMENTS = 1 << 20
 # Of the exact value of two elements.
 MOST_EXACT = 62
+
+
+class Tensor(NamedTuple):
+    """What a request for a tensor says of a job, where machines have commands.
+
+    name : str          Of its stream.
+    kind : str          Its format.
+    arrays : tuple      Words of the job that are where its arrays are, values or the table of its first nodes last.
+    fibers : str        The word that is how many of them it has.
+    is_result : bool
+    """
+
+    name: str
+    kind: str
+    arrays: tuple[str, ...]
+    fibers: str
+    is_result: bool = False
+
+
+LEFT_TENSOR = Tensor("A", COMPRESSED, ("columns", "left"), "terms")
+RIGHT_TENSOR = Tensor("B", COMPRESSED, ("rows", "right"), "terms")
+# Of what is merged, and of results, nodes go to memory between two addresses.
+LISTS_TENSOR = Tensor("P", LINKED, ("lists",), "height")
+RESULT = ("free", "end", "table")
+TENSORS = {
+    BOTH: (LEFT_TENSOR, RIGHT_TENSOR, Tensor("C", LINKED, RESULT, "height", True)),
+    MULTIPLY: (LEFT_TENSOR, RIGHT_TENSOR, Tensor("P", LINKED, RESULT, "height", True)),
+    MERGE: (LISTS_TENSOR, Tensor("C", LINKED, RESULT, "height", True))}
 
 
 @dataclass(frozen=True)
@@ -106,8 +134,6 @@ class OuterProduct:
             yield Misfit("value", "is over more than two elements", f"use feeds {LEFT} and {RIGHT}")
         elif (exact := width(self.value, lambda _: self.bits)) > MOST_EXACT:
             yield Misfit("value", f"has {exact} bits", f"at most {MOST_EXACT} bits are computed at once")
-        if self.queue and self.phases == MERGE:
-            yield Misfit("queue", f"is {self.queue}, and commands are for what multiplies", "give 0, or other phases")
 
     @property
     def dma(self) -> Dma:
@@ -120,13 +146,23 @@ class OuterProduct:
         return MERGE_JOB if self.phases == MERGE else JOB
 
     @property
+    def job_bytes(self) -> int:
+        """In front of everything in memory: a job in whole pairs, or the memory of a core."""
+        words = 0 if self.queue else len(self.job)
+        return self.ram_bytes or -(-words * WORD_BYTES // PAIR_BYTES) * PAIR_BYTES
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """What requests are for, the result last."""
+        return TENSORS[self.phases]
+
+    @property
     def streams(self) -> tuple[Stream, ...]:
-        """What commands name, in the order of their indices: A and B behind their segments; C, a table of first nodes, behind
-        where memory for nodes begins and ends."""
+        """What commands name, in the order of their indices: A and B behind their segments; P or C, a table of first nodes,
+        behind where memory for nodes begins and ends; P as an operand by that table alone."""
         ram = [Stream(RAM, ELEMENT_BITS, self.ram_bytes // 4, False)] if self.ram_bytes else []
-        return (Stream("A", ELEMENT_BITS, MOST_ELEMENTS, False, before=1, kind=COMPRESSED),
-                Stream("B", ELEMENT_BITS, MOST_ELEMENTS, False, before=1, kind=COMPRESSED),
-                Stream("C", ELEMENT_BITS, MOST_ELEMENTS, True, before=2, kind=LINKED), *ram)
+        return (*(Stream(each.name, ELEMENT_BITS, MOST_ELEMENTS, each.is_result, before=len(each.arrays) - 1, kind=each.kind)
+                  for each in self.tensors), *ram)
 
     @property
     def watchdog(self) -> bool:

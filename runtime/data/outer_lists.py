@@ -14,7 +14,7 @@ import numpy as np
 
 from ...hw.arch.dma import MOST_SPAN, NODE_BYTES
 from ...hw.arch.errors import UserError
-from ...hw.arch.outer_product import PAIR_BYTES, WORD_BYTES, OuterProduct
+from ...hw.arch.outer_product import WORD_BYTES, OuterProduct
 from .outer_product import MOST_BYTES, Laid
 
 Lists = Sequence[Sequence[np.ndarray]]
@@ -45,7 +45,7 @@ def laid_lists(kind: OuterProduct, given: Lists, elements: int) -> Laid:
     The nth nodes of all rows stand one behind the other, so that lists are scattered, as those of a multiply phase are.
     """
     height = len(given)
-    before = len(kind.job) * WORD_BYTES + -(len(kind.job) * WORD_BYTES) % PAIR_BYTES
+    before = kind.job_bytes
     heads = before // WORD_BYTES
     nodes = heads + height + height % 2
     pairs = sum(len(run) for runs in given for run in runs)
@@ -67,5 +67,6 @@ def laid_lists(kind: OuterProduct, given: Lists, elements: int) -> Laid:
                 link[row] = at
                 at += NODE_WORDS + count
     numbers = {"lists": before, "free": free * WORD_BYTES, "end": size, "height": height, "table": table * WORD_BYTES}
-    words[:len(kind.job)] = [numbers[name] for name in kind.job]
+    if not kind.queue:
+        words[:len(kind.job)] = [numbers[name] for name in kind.job]
     return Laid(words.tobytes(), numbers)

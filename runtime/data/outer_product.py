@@ -35,8 +35,7 @@ def laid(kind: OuterProduct, left: scipy.sparse.csc_array, right: scipy.sparse.c
     left, right: whole numbers, coordinates sorted, none stored twice.  elements: of the result, at most.
     """
     arrays = left.indptr, _pairs(left), right.indptr, _pairs(right)
-    before = 0 if kind.queue else len(JOB) * WORD_BYTES + -(len(JOB) * WORD_BYTES) % PAIR_BYTES
-    size = before = kind.ram_bytes or before
+    size = before = kind.job_bytes
     places, parts = [], []
     for array in arrays:
         content = array.astype(np.uint32).tobytes()

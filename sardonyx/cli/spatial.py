@@ -205,6 +205,9 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     design = designs.design(options.design)
     bounds = {**design.bounds, **_bounds(options)}
     design = dataclasses.replace(design, bounds=bounds)
+    if design.laned is not None:
+        _surround_outer(options, console, design.accelerator(ram_bytes=ram_bytes))
+        return 0
     bus = {} if options.bus_bytes is None else {"bus_bytes": options.bus_bytes}
     made = design.accelerator(options.ports, ram_bytes=ram_bytes, watchdog=options.watchdog, counters=options.counters, **bus)
     report = dict(made.verilog(options.out, console.progress).report) if options.out else {}
@@ -221,10 +224,12 @@ def surround(options: argparse.Namespace, console: Console) -> int:
 
 
 def _surround_outer(options: argparse.Namespace, console: Console, made: Any) -> None:
-    """Put commands around an outer product."""
+    """Put commands around an outer product, or a phase of one."""
     from ..outcome import Outcome
+    from ..outer_products import OuterProductDesign
 
-    for name, given, fix in (("--ports", options.ports is not None, "give --bound ports=N"),
+    ports = "give --bound ports=N" if isinstance(made, OuterProductDesign) else "give sp.Lanes(..., ports=N)"
+    for name, given, fix in (("--ports", options.ports is not None, ports),
                              ("--bus-bytes", options.bus_bytes is not None, "leave it out: its lists have heads of 8 bytes"),
                              ("--watchdog", options.watchdog, "leave it out: a wait for what is not asked for is refused"),
                              ("--counters", options.counters, "leave it out: no stream of it waits by itself"),

@@ -15,10 +15,11 @@ from simulators import run_cocotb
 from sardonyx.accelerators import AcceleratorDesign
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.command import Word
-from sardonyx.hw.arch.outer_product import OuterProduct
+from sardonyx.hw.arch.outer_product import MERGE, MULTIPLY, OuterProduct
 from sardonyx.hw.spatial.accelerator import SpatialAccelerator
 from sardonyx.hw.spatial.system import SpatialSystem
 from sardonyx.runtime import spatial_firmware, spatial_outer, spatial_sparse
+from sardonyx.runtime.data.outer_lists import laid_lists
 from sardonyx.runtime.data.outer_product import laid
 from sardonyx.runtime.spatial_commands import Program
 from sardonyx.runtime.spatial_products import Matrix, convolution, product
@@ -83,5 +84,21 @@ def test_a_product_in_two_phases(tmp_path: Path) -> None:
     with_core = replace(alone, ram_bytes=RAM)
     a, b = (scipy.sparse.csr_array(each) for each in without_zeros.matrices((5, 9, 5), 0.5, 1))
     place = laid(with_core, scipy.sparse.csc_array(a), b, 5 * 9)
+    compare(SpatialAccelerator(alone), SpatialSystem(with_core), spatial_outer.product(alone, place),
+            (spatial_outer.firmware(with_core, place) + place.content[RAM:]).ljust(BYTES, b"\0"), tmp_path)
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", [MULTIPLY, MERGE])
+def test_a_phase_alone(phase: str, tmp_path: Path) -> None:
+    """One lane, as there; what is merged is what is multiplied, element by element."""
+    alone = OuterProduct(f"{phase}_image", lanes=1, ports=1, rows=16, pairs=32, queue=16, phases=phase)
+    with_core = replace(alone, ram_bytes=RAM)
+    a, b = without_zeros.matrices((5, 9, 5), 0.5, 1)
+    runs = [[np.stack([np.flatnonzero(b[k]), a[row, k] * b[k, b[k] != 0]], 1) for k in np.flatnonzero(a[row]) if b[k].any()]
+            for row in range(5)]
+    place = (laid(with_core, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), 0) if phase == MULTIPLY
+             else laid_lists(with_core, runs, 5 * 9))
     compare(SpatialAccelerator(alone), SpatialSystem(with_core), spatial_outer.product(alone, place),
             (spatial_outer.firmware(with_core, place) + place.content[RAM:]).ljust(BYTES, b"\0"), tmp_path)

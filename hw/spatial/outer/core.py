@@ -17,13 +17,13 @@ from ...emit import macro
 from ...stream.lead import lead
 from ..command.word import WORD, ram_members, status_members
 from .product import OuterProductArray
-from .requests import RAM, OuterRequests
+from .requests import OuterRequests
 
 
 class OuterCore(wiring.Component):
-    """Does a product when A, B and C are asked for, one after the other.
+    """Does a product, or a phase of one, when all its tensors are asked for, one after the other.
 
-    Behaviour: between two products the array is reset, when the bus is quiet; so it is when one has met an error: no memory for
+    Behaviour: between two of them the array is reset, when the bus is quiet; so it is when one has met an error: no memory for
     nodes, a row that is too long or that there is not, which are told as more elements than have room, or an error of the bus,
     of what fills the memory of a core, too.
 
@@ -52,6 +52,7 @@ class OuterCore(wiring.Component):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         anew = Signal()
+        count = len(self.kind.tensors)
         m.submodules.requests = requests = macro(OuterRequests(self.kind))
         m.submodules.array = array = macro(OuterProductArray(replace(self.kind, name=f"{self.kind.name}_array")), flush=anew)
         m.submodules.quiet = quiet = macro(Quiet())
@@ -61,7 +62,7 @@ class OuterCore(wiring.Component):
             m.d.comb += own.eq(inner) if member.flow is Out else inner.eq(own)
         m.d.comb += [getattr(quiet, f"m_axi_{name}").eq(getattr(self, f"m_axi_{name}")) for name in WATCHED]
         m.d.comb += [
-            array.job.eq(requests.job), array.begins.eq(requests.given[:RAM].all()),
+            array.job.eq(requests.job), array.begins.eq(requests.given[:count].all()),
             # A request for a core's memory has ended when its error is known.
             anew.eq(array.trap & quiet.quiet), requests.ended.eq(anew.replicate(len(requests.ended))),
             requests.happened.eq(Mux(array.status == 0, command.NONE,
@@ -70,8 +71,8 @@ class OuterCore(wiring.Component):
             self.busy.eq(self.i.valid | requests.given.any()), self.ended.eq(requests.ended.any())]
         if self.kind.ram_bytes:
             lead(m, array.ram, self.ram)
-            m.d.comb += [array.fills.eq(requests.given[RAM]), array.base.eq(requests.base), array.words.eq(requests.words)]
+            m.d.comb += [array.fills.eq(requests.given[count]), array.base.eq(requests.base), array.words.eq(requests.words)]
             m.d.comb += [self.ram_over.eq(array.filled | anew), self.ram_failed.eq(array.failed | anew)]
             with m.If(array.filled):
-                m.d.comb += requests.ended[RAM].eq(1)
+                m.d.comb += requests.ended[count].eq(1)
         return m

@@ -35,6 +35,7 @@ class OuterFrame(wiring.Component):
     given : Out       The job.
     known : Out(1)    It is complete.
     job : In          With commands, in place of these two.
+    begins : In(1)    With commands, where nothing is multiplied: the job is there, and stays; `known` follows when lists are.
     fills, base, words, filled, ram       As of `fill_members`, before `goes`.
 
     Timing: a word a cycle, of the table one in four.
@@ -46,6 +47,8 @@ class OuterFrame(wiring.Component):
         members = {name: member for name, member in work_members(kind).items() if name not in ("memory", "job", "error")}
         own = ({"job": In(job_layout(kind)), **fill_members(kind)} if kind.queue
                else {"given": Out(job_layout(kind)), "known": Out(1)})
+        if kind.queue and kind.phases == MERGE:
+            own |= {"begins": In(1), "known": Out(1)}
         super().__init__({**members, **own})
 
     @property
@@ -58,7 +61,7 @@ class OuterFrame(wiring.Component):
         words = Signal(job_layout(self.kind).size)
         row = Signal(ADDRESS_BITS)
         node = Signal(ELEMENT_BITS)
-        with m.FSM():
+        with m.FSM(init="KNOWN" if self.kind.queue else "ASK"):
             if not self.kind.queue:
                 m.d.comb += job.eq(words)
                 with m.State("ASK"):
@@ -75,8 +78,8 @@ class OuterFrame(wiring.Component):
                         else:
                             m.d.sync += self.known.eq(1)
                             m.next = "KNOWN"
-                if self.kind.phases == MERGE:
-                    self._lists(m, question, job, row, node)
+            if self.kind.phases == MERGE:
+                self._lists(m, question, job, row, node)
             with m.State("KNOWN"):
                 with m.If(self.goes):
                     ask_for_words(m, self.request, job.table, job.height, stores=1)
@@ -87,6 +90,9 @@ class OuterFrame(wiring.Component):
                         ask_for_words(m, self.request, self.base, self.words)
                         with m.If(self.request.ready):
                             m.next = "FILL"
+                if self.kind.queue and self.kind.phases == MERGE:
+                    with m.If(self.begins & ~self.known):
+                        m.next = "ASK LISTS"
             if self.kind.ram_bytes:
                 with m.State("FILL"):
                     lead(m, self.load, self.ram)

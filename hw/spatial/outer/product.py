@@ -71,6 +71,9 @@ class OuterProductArray(wiring.Component):
         job, known = (self.job, self.begins) if kind.queue else (frame.given, frame.known)
         if kind.queue:
             m.d.comb += frame.job.eq(job)
+        if kind.queue and kind.phases == outer_product.MERGE:
+            m.d.comb += frame.begins.eq(self.begins)
+            known = frame.known
         if kind.ram_bytes:
             m.d.comb += [frame.fills.eq(self.fills), frame.base.eq(self.base), frame.words.eq(self.words),
                          self.filled.eq(frame.filled)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -11,19 +12,18 @@ from amaranth.lib.wiring import In, Out
 from ...arch import command
 from ...arch.dma import ADDRESS_BITS, NODE_BYTES, SPAN_BITS
 from ...arch.outer_product import WORD_BYTES, OuterProduct
+from ...arch.private_buffer import LINKED
 from ..command.word import WORD, error_bits
 from .lane_work import job_layout
 
-# Streams, and that of a core's memory.
-A, B, C, RAM = range(4)
 ERROR_BITS = error_bits(False)
 SIZE = WORD_BYTES.bit_length() - 1
 
 
 class OuterRequests(wiring.Component):
-    """Takes requests for A, B and C, each a tensor with all its arrays, and for the memory of a core.
+    """Takes requests for A, B and C, or for those of a phase, each a tensor with all its arrays, and for the memory of a core.
 
-    Behaviour: when all three are there they are under way, until the product is in memory. An error drops those that wait for
+    Behaviour: when all are there they are under way, until the result is in memory. An error drops those that wait for
     others, that which is being made, and commands until it is cleared; then comes what the array has met meanwhile.
 
     Parameters
@@ -46,6 +46,9 @@ class OuterRequests(wiring.Component):
 
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, f"{kind.name.lower()}_requests"
+        # Tensors come first, the result behind operands, then a core's memory.
+        self.tensors = len(kind.tensors)
+        self.result = self.tensors - 1
         count = len(kind.streams)
         super().__init__({"i": In(stream.Signature(WORD)), "job": Out(job_layout(kind)), "given": Out(count),
                           "ended": In(count), "base": Out(ADDRESS_BITS), "words": Out(SPAN_BITS), "happened": In(ERROR_BITS),
@@ -70,7 +73,8 @@ class OuterRequests(wiring.Component):
         issued = Signal(count)
         m.d.comb += [
             valid.eq(self.i.valid & (self.error == 0)), done.eq(1), self.i.ready.eq(done | ~valid | (wrong != 0)),
-            setting.eq(valid & (wrong == 0) & done), stands.eq(Mux(self.given[:RAM].all(), 0, self.given[:RAM]))]
+            setting.eq(valid & (wrong == 0) & done),
+            stands.eq(Mux(self.given[:self.tensors].all(), 0, self.given[:self.tensors]))]
         # The array has an error until it is reset, which waits for the bus; a `clear` meanwhile is for that one.
         told = Signal()
         later = Signal(ERROR_BITS)      # what it has met behind the error of a command
@@ -88,7 +92,7 @@ class OuterRequests(wiring.Component):
             m.d.sync += self._fields["known"].eq(0)
         m.d.sync += self.given.eq((self.given | issued) & ~self.ended & ~Mux(self.error != 0, stands, 0))
         which = Signal(range(4))
-        outside = Mux(which == C, word.rs1[31], word.rs1[30])
+        outside = Mux(which == self.result, word.rs1[31], word.rs1[30])
         with m.Switch(word.number):
             with m.Case(command.ISSUE):
                 self._issue(m, which, valid, wrong, done, issued)
@@ -120,7 +124,7 @@ class OuterRequests(wiring.Component):
         loads, stores = ((memory == command.region(command.MEMORY)) & (other >> command.KIND_LSB == command.BUFFER)
                          for memory, other in (sides, sides[::-1]))
         index = Mux(stores, *(side[:command.INDEX_BITS] for side in sides))
-        fits = Mux(stores, index == C, (index < len(self.kind.streams)) & (index != C))
+        fits = Mux(stores, index == self.result, (index < len(self.kind.streams)) & (index != self.result))
         with m.If(~(loads | stores) | ~fits):
             m.d.comb += wrong.eq(command.REGIONS)
         with m.If(setting):
@@ -131,24 +135,28 @@ class OuterRequests(wiring.Component):
         word, fields = self.i.payload, self._fields
         axis = word.rs1[:command.AXIS_BITS]
         array = word.rs1[command.METADATA_LSB:command.METADATA_LSB + 8]
+        is_ram = which == self.tensors
+        tensors = self.kind.tensors
+        alone = [which == n for n, each in enumerate(tensors) if len(each.arrays) == 1]     # no array stands in front
+        linked = Cat(which == n for n, each in enumerate(tensors) if each.kind == LINKED).any()
         with m.Switch(word.number):
             with m.Case(command.SET_METADATA_ADDRESS):
-                with m.If((axis != 0) | (array > (which == C)) | (which == RAM)):
+                with m.If((axis != 0) | (array > (which == self.result)) | Cat(is_ram, *alone).any()):
                     m.d.comb += wrong.eq(command.VALUE)
                 for nth, name in enumerate(("first", "last")):
                     with m.If(setting & outside & (array == nth)):
                         m.d.sync += fields[name].eq(word.rs2)
             with m.Case(command.SET_SPAN):
-                with m.If((axis != (which != RAM)) | (word.rs2 >> SPAN_BITS != 0)):
+                with m.If((axis != ~is_ram) | (word.rs2 >> SPAN_BITS != 0)):
                     m.d.comb += wrong.eq(command.VALUE)
                 with m.If(setting & outside):
                     m.d.sync += fields["span"].eq(word.rs2)
             with m.Case(command.SET_STRIDE):
-                with m.If((which != RAM) | (axis != 0) | (word.rs2 != 1)):
+                with m.If(~is_ram | (axis != 0) | (word.rs2 != 1)):
                     m.d.comb += wrong.eq(command.VALUE)
             with m.Case(command.SET_AXIS_TYPE):
-                kind = Mux(which == C, command.LINKED_LIST, command.COMPRESSED)
-                with m.If((axis != 0) | (word.rs2 != kind) | (which == RAM)):
+                kind = Mux(linked, command.LINKED_LIST, command.COMPRESSED)
+                with m.If((axis != 0) | (word.rs2 != kind) | is_ram):
                     m.d.comb += wrong.eq(command.VALUE)
                 with m.If(setting):
                     m.d.sync += fields["typed"].eq(1)
@@ -156,24 +164,31 @@ class OuterRequests(wiring.Component):
     def _issue(self, m: Module, which: Signal, valid: Value, wrong: Signal, done: Signal, issued: Signal) -> None:
         job: Any = self.job
         address, first, last, span = (self._fields[name] for name in ("address", "first", "last", "span"))
-        unlike = Cat((which == one) & self.given[other] for one, other in ((A, B), (B, A))).any() & (span != job.terms)
-        odd = ((address | first) % WORD_BYTES != 0) | ((which == C) & (first % NODE_BYTES != 0))
+        tensors = self.kind.tensors
+        # Those with the same fibers have as many.
+        pairs = ((one, other) for one, other in permutations(range(len(tensors)), 2)
+                 if tensors[one].fibers == tensors[other].fibers)
+        unlike = Cat((which == one) & self.given[other] & (span != getattr(job, tensors[one].fibers))
+                     for one, other in pairs).any()
+        odd = ((address | first) % WORD_BYTES != 0) | ((which == self.result) & (first % NODE_BYTES != 0))
+        is_ram = which == self.tensors
         with m.If(~self._fields["known"]):
             m.d.comb += wrong.eq(command.REGIONS)
-        with m.Elif(~self._fields["sized"] | ((which != RAM) & ~self._fields["typed"])):
+        with m.Elif(~self._fields["sized"] | (~is_ram & ~self._fields["typed"])):
             m.d.comb += wrong.eq(command.VALUE)
         with m.Elif((span == 0) | unlike | odd):
             m.d.comb += wrong.eq(command.SHAPE)
         goes = Signal(name="issues")
         mine = Cat(which == n for n in range(len(self.kind.streams)))
-        # The memory of a core is filled before or behind a product.
-        apart: Value = Mux(which == RAM, ~self.given[:RAM].all(), ~self.given[RAM]) if self.kind.ram_bytes else Const(1)
+        # The memory of a core is filled before or behind what lanes do.
+        apart: Value = (Mux(is_ram, ~self.given[:self.tensors].all(), ~self.given[self.tensors]) if self.kind.ram_bytes
+                        else Const(1))
         m.d.comb += [done.eq(((self.given & mine) == 0) & apart), goes.eq(valid & (wrong == 0) & done),
                      issued.eq(Mux(goes, mine, 0))]
-        for n, places in ((A, {"columns": first, "left": address, "terms": span}),
-                          (B, {"rows": first, "right": address, "terms": span}),
-                          (C, {"free": first, "end": last, "table": address, "height": span})):
+        for n, tensor in enumerate(tensors):
+            *before, values = tensor.arrays
             with m.If(goes & (which == n)):
-                m.d.sync += [getattr(job, name).eq(value) for name, value in places.items()]
-        with m.If(goes & (which == RAM)):
+                m.d.sync += [*(getattr(job, name).eq(place) for name, place in zip(before, (first, last))),
+                             getattr(job, values).eq(address), getattr(job, tensor.fibers).eq(span)]
+        with m.If(goes & is_ram):
             m.d.sync += [self.base.eq(address), self.words.eq(span)]

@@ -315,7 +315,6 @@ def test_a_result_that_has_no_room_as_an_array_is_asked_for_as_a_sparse_one(engi
 
 def test_what_lanes_have_not_is_refused_by_name() -> None:
     for ask, said in ((MULTIPLY_DESIGN.picture, "it has lanes, of which there is no picture"),
-                      (MULTIPLY_DESIGN.accelerator, "use sp.phases(multiply, merge).accelerator()"),
                       (lambda: MULTIPLY_DESIGN.random(2), "there is one job from reset on"),
                       (lambda: MERGE_DESIGN.run("golden", P=np.ones((1, 1, 16), int)), "give sp.Runs(words=64) to P"),
                       (lambda: replace(MERGE_DESIGN, bounds={"i": 1, "j": 4096}).run("golden", P=np.ones((1, 1, 4096), int)),

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from outer_arrays import BYTES, array
 from simulators import run_cocotb
 
-from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.outer_product import ASTRAY, BUS, MEMORY, MERGE, MULTIPLY, NONE, ROOM, OuterProduct
 from sardonyx.hw.spatial.outer.product import OuterProductArray
 from sardonyx.runtime.data.outer_lists import laid_lists, lists
@@ -137,11 +136,6 @@ def test_a_job_of_lists_that_cannot_be_done_ends_with_its_error() -> None:
     assert refused(place, "lists", BYTES) == BUS
     long = laid_lists(MERGES, [[np.stack([np.arange(17)] * 2, 1)]], 17)
     assert refused(long, "height", 1) == ROOM
-
-
-def test_commands_are_for_what_multiplies() -> None:
-    with pytest.raises(UserError, match="queue is 16, and commands are for what multiplies"):
-        OuterProduct("outer", phases=MERGE, queue=16)
 
 
 @pytest.mark.slow
