@@ -7,7 +7,7 @@ from typing import Any
 import halide as hl
 import numpy as np
 import pytest
-from halide_programs import load
+from halide_programs import X, Y, load
 from stencil_machine import STENCILS
 
 from sardonyx.apps.dense import gaussian
@@ -58,7 +58,7 @@ def run(made: "tuple[Any, Frames, np.ndarray]", wrap: Any = lambda machine: mach
         found = list(host.run(wrap(machine), program, transactions, chained=True))
         assert machine.read_register("runs_done") == (tiles or len(transactions)) and not machine.read_register("hold")
     picture = whole.picture(each for one in found for each in one.stored)
-    np.testing.assert_array_equal(picture.astype(np.uint8), expected)
+    np.testing.assert_array_equal(picture.astype(expected.dtype), expected)
     return found
 
 
@@ -109,3 +109,15 @@ def test_a_tile_that_takes_more_than_its_place_is_a_run_of_its_own(made: "tuple[
     given = list(launches(replace(program, transfers=tuple(replace(each, room=512) for each in program.transfers)), small,
                           whole.transactions(loops_of_transactions(ARCH.glb)), chained=True))
     assert [each.transactions for each in given] == [1] * 12 and not any(each.joins or each.goes_on for each in given)
+
+
+@pytest.mark.parametrize("columns", [7, 10])
+def test_a_run_may_end_while_the_launch_before_its_last_is_waited_for(columns: int) -> None:
+    """Tiles of a column compute for twelve cycles, in which registers of the other launch are read."""
+    photo = hl.ImageParam(hl.UInt(16), 2, "photo")
+    narrow = hl.Func("narrow")
+    narrow[X, Y] = photo[X, Y] * 3 + photo[X + 2, Y] + photo[X + 1, Y + 1] * 5
+    images = {"photo": np.arange(2 * (columns + 2), dtype=np.uint16).reshape(2, columns + 2)}
+    pipeline, tile = load(narrow), (1, 3)
+    compiled = compile_halide(pipeline, ARCH, tile)
+    run((compiled.program, Frames(compiled.walk, images, (columns, 1), tile), realize(pipeline, images, (1, columns))))
