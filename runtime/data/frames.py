@@ -24,6 +24,7 @@ from ...compiler.dense.map.grid import Load, Store, Walk
 from ...compiler.ir.dataflow import Stream
 from ...compiler.lang.halide.pipeline import Func, Variable
 from ...compiler.lang.halide.walk import postorder
+from ...hw.arch.glb import LANES
 from .gather import gather
 from .load_loops import Reads, held_once
 from .result import Part
@@ -99,7 +100,7 @@ class Frames:
         elements = self._elements(load.stream, self._points(corner))
         if load.name in self._lying:
             lying = self._lying[load.name]
-            return Window(lying.image, lying.places(elements), most)
+            return Window(lying.image, lying.places(elements), most, lying.lead)
         held, loops = held_once(elements, most)
         return Reads(self._words(load.stream, held).reshape(-1), loops)
 
@@ -108,6 +109,7 @@ class Frames:
         """Of every load stream that is over an image: its words, as far as any tile reads them."""
         ends = self._points(self._corners[0]), self._points(self._corners[-1])
         whole = [np.arange(begin[0], end[-1] + 1) for begin, end in zip(*ends, strict=True)]
+        across = {corner[0]: corner for corner in self._corners}
         found = {}
         for load in self.walk.loads:
             stream = load.stream
@@ -117,7 +119,9 @@ class Frames:
             low = tuple(int(each.min()) for each in every)
             steps = tuple(int(np.gcd.reduce(np.diff(each))) or 1 for each in every)
             reach = [np.arange(first, each.max() + 1, step) for first, each, step in zip(low, every, steps, strict=True)]
-            found[load.name] = _Lying(rows(self._words(stream, reach)), low, steps)
+            begins = [int(self._elements(stream, self._points(corner))[0].min()) for corner in across.values()]
+            lead = max((begin - low[0]) // steps[0] % LANES for begin in begins)
+            found[load.name] = _Lying(rows(self._words(stream, reach)), low, steps, lead)
         return found
 
     def _points(self, corner: Sequence[int]) -> list[np.ndarray]:
@@ -199,11 +203,13 @@ class _Lying:
     ----------
     image : uint16 array     As of `Window`.
     low, steps : tuple       x first: the first element of the whole image that it has, and from one that it has to the next.
+    lead : int               As of `Window`.
     """
 
     image: np.ndarray
     low: tuple[int, ...]
     steps: tuple[int, ...]
+    lead: int
 
     def places(self, elements: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Where elements of the whole image are."""

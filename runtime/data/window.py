@@ -42,11 +42,13 @@ class Window:
     image : uint16 array     ``[.., y, x]``, as of `Box`.
     places : tuple of int arrays     For each dimension, x first, the place in the image that every point reads.
     most : int               Loops that read it at most.
+    lead : int               Most words between the begin of a line and the first word that a window of the stream reads in it.
     """
 
     image: np.ndarray
     places: tuple[np.ndarray, ...]
     most: int
+    lead: int = LANES - 1
 
     @property
     def count(self) -> int:
@@ -106,7 +108,7 @@ def boxed(windows: Sequence[Window], room: int) -> tuple[Reads, int] | None:
         size = max(each.extents[dim][1] for each in windows) + 1 - low
         if dim == 0:
             row = first.image.shape[-1]
-            size = min(filled(size + LANES - 1), row)
+            size = min(filled(size + first.lead), row)
             low = min(low // LANES * LANES, row - size)
         corner.append(low)
         shape.append(size)

@@ -302,7 +302,7 @@ def test_a_kernel_runs_from_memory_outside() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("tile, lying", [((200, 100), 4 * 208 * 102), ((400, 50), 4 * 404 * 52)], ids=["by rows", "at once"])
+@pytest.mark.parametrize("tile, lying", [((200, 100), 4 * 204 * 102), ((400, 50), 4 * 404 * 52)], ids=["by rows", "at once"])
 def test_parts_of_an_image_come_from_memory_outside_as_they_lie(tile: "tuple[int, int]", lying: int) -> None:
     """Every element is compared."""
     photo = np.random.default_rng(0).integers(0, 256, (202, 402), dtype=np.uint8)

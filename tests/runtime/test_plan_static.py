@@ -108,8 +108,8 @@ def walked(launch: Launch, tile: int) -> "list[int]":
     pytest.param((60, 30), (20, 30), 1, 64 * 32, id="a row of tiles"),
     pytest.param((62, 30), (62, 10), 1, 64 * 32, id="rows of the image"),
     pytest.param((60, 30), (30, 15), 2, 2 * 64 * 17, id="rows of tiles"),
-    pytest.param((600, 200), (200, 200), 3, 3 * 208 * 202, id="a launch a tile"),
-    pytest.param((601, 203), (200, 100), 12, 12 * 208 * 102, id="beyond the picture")])
+    pytest.param((600, 200), (200, 200), 3, 3 * 204 * 202, id="a launch a tile"),
+    pytest.param((601, 203), (200, 100), 12, 12 * 204 * 102, id="beyond the picture")])
 def test_windows_of_an_image_come_as_they_lie(shape: "tuple[int, int]", tile: "tuple[int, int]", launched: int,
                                               boxed: int) -> None:
     image = np.random.default_rng(0).integers(0, 65536, (shape[1] + 2, shape[0] + 2)).astype(np.uint16)

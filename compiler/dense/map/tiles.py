@@ -107,10 +107,11 @@ def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch
 def held(walked: Walk, whole: bool) -> int:
     """Words of an image that a tile has in the global buffer: in rows of lines, which the image has them in.
 
-    whole: its rows are those of the image, and begin at lines; else they may begin anywhere in one.
+    whole: its rows are those of the image, and begin at lines; else they begin where its width says.
     """
     columns, *rest = walked.grid.extents
-    return _up(columns if whole else columns + LANES - 1, LANES) * math.prod(rest)
+    moved = walked.stores[0].counts[0] * walked.stores[0].stride[0]
+    return _up(columns if whole else columns + LANES - math.gcd(LANES, moved), LANES) * math.prod(rest)
 
 
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:

@@ -109,6 +109,20 @@ def test_boxes_of_windows_of_one_size_have_one_size() -> None:
     image = numbered(64, 4)
     shapes = {box_of([at(image, range(x, x + 18), range(4))])[0].pieces[0][0].shape for x in range(64 - 18 + 1)}
     assert shapes == {(4, 24)}
+    # Of a stream whose windows begin at lines, or two words behind.
+    for lead, width in ((0, 20), (2, 20), (3, 24)):
+        assert {box_of([Window(image, (np.arange(x, x + 18), np.arange(4)), 7, lead)])[0].pieces[0][0].shape
+                for x in range(lead, 46, 4)} == {(4, width)}
+
+
+def test_rows_have_no_more_lines_than_the_tiles_of_a_picture_begin_within() -> None:
+    """Tiles of 8, 10 and 9 columns of a stencil of three: windows of 10, 12 and 11, which begin at any word of their tile."""
+    for columns, lines in ((8, 3), (10, 4), (9, 4)):
+        tile = (columns, 30)
+        given = Frames(walk(stencil({(0, 0): 1, (2, 0): 1}), tile), {"photo": np.zeros((30, 92))}, (90, 30), tile)
+        for each in given.transactions(7):
+            assert isinstance(each["photo"], Window)
+            assert box_of([each["photo"]])[0].size == lines * LANES * 30
 
 
 def test_what_is_no_loop_or_has_no_room_is_arranged() -> None:
