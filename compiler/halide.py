@@ -21,6 +21,7 @@ from .dense.map.lanes import check_lanes
 from .dense.map.product import Product
 from .dense.map.storage import store
 from .dense.map.tiles import tiles
+from .dense.map.weights import Weights
 from .dense.select.select import selected
 from .dense.time import verify_controllers as controllers
 from .dense.time.align import Alignment, Misaligned
@@ -103,12 +104,13 @@ def _title(words: WordGraph) -> str:
     return ", ".join(dict.fromkeys(stream.image for stream in words.outputs.values()))
 
 
-def compile_product(product: Product, arch: Arch, lanes: int, rows: int, seed: int = 0, tell: Tell = silent) -> CompiledDense:
-    """Compile a matrix product for `lanes` columns and `rows` rows of the result at once; errors as of `compile_halide`."""
-    steps = products.steps(product, product.products, arch)
-    carries = steps * product.products < product.terms
-    pes = products.graph(product, lanes, product.products, steps, carries, arch.pe.ops)
-    name = f"{product.name}, {lanes} columns and {product.products} terms at once,"
+def compile_product(product: Product, arch: Arch, weights: Weights, rows: int, seed: int = 0, tell: Tell = silent
+                    ) -> CompiledDense:
+    """Compile a matrix product for columns whose weights come in such a way, and `rows` rows of the result at once; errors as
+    of `compile_halide`."""
+    carries = weights.steps * product.products < product.terms
+    pes = products.graph(product, weights, product.products, carries, arch.pe.ops)
+    name = f"{product.name}, {weights.lanes} columns and {product.products} terms at once,"
     return compile_pes(pes, arch, (1, rows), seed=seed, name=name, tell=tell)
 
 

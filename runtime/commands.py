@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..hw.arch.glb import LANES
+from ..hw.arch.glb import LANES, LINE_BYTES
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,13 @@ class Box:
     image : uint16 array    ``[.., y, x]``, in C order. A row is a number of 64-bit lines, so x counts a multiple of 4.
     corner : tuple          Its first element there, x last, which is a multiple of 4.
     shape : tuple           Elements in each dimension; those of x are a multiple of 4.
+    apart : int             Words from row to row in the global buffer, a multiple of 4; 0: rows stand one behind the other.
     """
 
     image: np.ndarray
     corner: tuple[int, ...]
     shape: tuple[int, ...]
+    apart: int = 0
 
     @property
     def lead(self) -> int:
@@ -50,7 +52,12 @@ class Box:
     @property
     def pitch(self) -> int:
         """Words from row to row there."""
-        return self.shape[-1]
+        return self.apart or self.shape[-1]
+
+    @property
+    def reach(self) -> int:
+        """Words there from its first one to behind its last one."""
+        return (math.prod(self.shape[:-1]) - 1) * self.pitch + self.shape[-1]
 
     @property
     def words(self) -> np.ndarray:
@@ -101,6 +108,20 @@ class WriteMemory:
     address: int
     words: np.ndarray
     box: Box | None = None
+
+    @property
+    def reach(self) -> int:
+        """Words from the first one to behind the last one."""
+        return self.words.size if self.box is None else self.box.reach
+
+    @property
+    def pieces(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Words that stand one behind the other, and where: all of them, or those of each row."""
+        if self.box is None or self.box.pitch == self.box.shape[-1]:
+            yield self.address, self.words.reshape(-1)
+            return
+        for number, row in enumerate(self.words.reshape(-1, self.box.shape[-1])):
+            yield self.address + LINE_BYTES // LANES * self.box.pitch * number, row
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,9 @@ def execute(device: Device, commands: Iterable[Command], program: Program | None
                 device.configure(words)
             case WriteRegister(name, value, glb_tile):
                 device.write_register(name, value, glb_tile)
-            case WriteMemory(address, words):
-                device.write_memory(address, words.reshape(-1))
+            case WriteMemory():
+                for address, words in command.pieces:
+                    device.write_memory(address, words)
             case Start():
                 device.write_register("control", named(CONTROLLER)["control"].word(**command.commands))
             case Wait(limit, configure):

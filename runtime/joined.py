@@ -26,9 +26,8 @@ from .registers import Numbered, outermost
 
 def brought(address: int, reads: Reads) -> Iterator[WriteMemory]:
     """The words of a stream, from a byte address on."""
-    for words, box in reads.pieces:
-        yield WriteMemory(address, words, box)
-        address += WORD_BYTES * words.size
+    for begin, words, box in reads.pieces:
+        yield WriteMemory(address + WORD_BYTES * begin, words, box)
 
 
 def in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int, base: int = 0) -> Reads:
@@ -40,7 +39,7 @@ def in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int, base: 
         first, step = found
     else:
         reads = [each.apart for each in streams]
-        held = np.concatenate([words for each in reads for words, _ in each.pieces])
+        held = np.concatenate([each.memory for each in reads])
         if not static:
             return repeated(held, len(reads) if glb.load_loops > 1 else 1)
         first, step = Reads(held, reads[0].loops), reads[0].size
@@ -53,7 +52,7 @@ def numbered_slots(each: Transfer, works: Sequence[Work]) -> Numbered:
     assert len(rooms) == 1, "blocks of a stream have one room"
     last = works[0].reads[each.order]
     assert isinstance(last, Reads), "numbers come as they are"
-    return Numbered(rooms.pop(), (int(last.pieces[-1][0][-1]) - each.blocks + 1) % (1 << NUMBER_BITS))
+    return Numbered(rooms.pop(), (int(last.memory[-1]) - each.blocks + 1) % (1 << NUMBER_BITS))
 
 
 def stored(each: Transfer, works: Sequence[Work], place: Place, sliced: bool) -> Writes:

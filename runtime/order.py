@@ -46,7 +46,7 @@ def beside(prepares: Sequence[Command], launch: Launch) -> bool:
 def _bytes(command: Command) -> range:
     """The bytes of the global buffer that a command writes."""
     assert isinstance(command, WriteMemory), "words are written"
-    return range(command.address, command.address + WORD_BYTES * command.words.size)
+    return range(command.address, command.address + WORD_BYTES * command.reach)
 
 
 def ordered(launches: Iterable[Launch], overlapped: bool = True, ahead: bool = False) -> Iterator[tuple[Phase, Launch]]:

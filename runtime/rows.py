@@ -47,7 +47,8 @@ def rows(part: Box | Landing) -> Iterator[Rows]:
     begin = sum(pitch * first for pitch, first in zip(outside, corner, strict=True))
     # Rows that are whole lie one behind the other, with what fills them up.
     sizes = (whole[0], *shape[1:]) if corner[0] == 0 and filled(shape[0]) == part.pitch == whole[0] else shape
-    inner = next((dim for dim in range(len(sizes)) if sizes[dim] != whole[dim]), len(sizes) - 1)
+    # In the global buffer they may stand apart.
+    inner = next((dim for dim in range(len(sizes)) if sizes[dim] != whole[dim] or part.pitch != whole[0]), len(sizes) - 1)
     size, rest = sizes[inner] * outside[inner], [*zip(sizes, outside, glb, strict=True)][inner + 1:]
     (count, one, other), above = rest[0] if rest else (1, size, size), rest[1:]
     for place in itertools.product(*(range(side) for side, _, _ in above[::-1])):

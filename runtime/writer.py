@@ -168,7 +168,8 @@ class Writer:
         """Rows of an image as they lie, to a byte address of the global buffer."""
         outside = self.memory.image(box.image)
         for each in rows(box):
-            self._ask(each, outside + each.outside, self._byte(address + each.glb), (each.outside_pitch, each.size), BROUGHT)
+            self._ask(each, outside + each.outside, self._byte(address + each.glb), (each.outside_pitch, each.glb_pitch),
+                      BROUGHT)
 
     def take(self, address: int, landing: Landing, outside: int) -> None:
         """Rows from a byte address of the global buffer on, to their places in an image outside."""

@@ -11,7 +11,7 @@ import numpy as np
 from .compiler.dense.front.directives import plan, said
 from .compiler.dense.front.lower import lower
 from .compiler.dense.map.lanes import Limit, limit, product_limit
-from .compiler.dense.map.product import Product, find, tile_of
+from .compiler.dense.map.product import Product, find, tile_of, turned, weights_of
 from .compiler.halide import LOWER, CompiledDense, compile_picture, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.pipeline import Pipeline
@@ -163,13 +163,15 @@ def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarr
     lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
     sides = wanted.tile if wanted.tile is not None else [asked.sides.get(dim) for dim in dims]
     part = tile_of(product, lanes, size, sides, wanted.arch)
-    compiled = compile_product(product, wanted.arch, lanes, part[1], wanted.seed, tell)
+    weights = weights_of(product, lanes, part[1], size[1], wanted.arch)
+    compiled = compile_product(product, wanted.arch, weights, part[1], wanted.seed, tell)
     left, right = (factor_matrix(images[factor.image], factor, product) for factor in (product.left, product.right))
     whole = Products(compiled.walk, left[:size[0]], right[:size[1]], product.name, lanes, part[1],
-                     product.products * compiled.walk.grid.extents[0])
+                     product.products * compiled.walk.grid.extents[0], weights)
     schedule = said(asked, dims, part, lanes, (wanted.tile is not None, wanted.lanes is not None))
     return compiled, whole, part, lambda: {"lanes": _limited(lanes, product_limit(product, wanted.arch)),
-                                           "schedule": f"{product.products} terms at once; {schedule}"}
+                                           "schedule": f"{product.products} terms at once; {schedule}",
+                                           **({"turned": how} if (how := turned(product, weights)) else {})}
 
 
 def _limited(lanes: int, most: Limit) -> str:

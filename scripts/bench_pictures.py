@@ -18,7 +18,7 @@ from sardonyx.apps.dense import camera as camera_pipeline
 from sardonyx.apps.dense import matrix_product
 from sardonyx.compiler.backend.encode import encode
 from sardonyx.compiler.backend.native import library as placer
-from sardonyx.compiler.dense.map.product import find
+from sardonyx.compiler.dense.map.product import find, weights_of
 from sardonyx.compiler.halide import compile_halide, compile_product
 from sardonyx.compiler.lang.halide.pipeline import Pipeline
 from sardonyx.compiler.lang.halide.reader import read
@@ -39,7 +39,7 @@ def dense() -> list[Row]:
         began = time.perf_counter()
         product = find(pipeline)
         compiled = compile_halide(pipeline, arch, (62, 62)) if product is None else \
-            compile_product(product, arch, matrix_product.UNROLLED, 62)
+            compile_product(product, arch, weights_of(product, matrix_product.UNROLLED, 62, 62, arch), 62)
         encode(compiled.program, arch)
         times[name] = time.perf_counter() - began
     measured = ", ".join(f"{name} {each:.1f} s" for name, each in times.items())

@@ -94,7 +94,7 @@ class Part:
         found = hashlib.sha256(shared.said + repr((self.before, self.after)).encode())
         for launch in self.launches:
             for command in launch.commands:
-                found.update((repr((command.address, command.words.size)).encode() + command.words.tobytes())
+                found.update((repr((command.address, command.words.size, command.reach)).encode() + command.words.tobytes())
                              if isinstance(command, WriteMemory) else repr(command).encode())
         for each in self.transactions:
             for name, block in engines.words(each).items():

@@ -14,10 +14,39 @@ from .dataflow import Operand, Ref, Stream, operand_text
 
 @dataclass(frozen=True)
 class Held:
-    """What another operand of the same PE was earlier: its value at the point (x of p, `at`), kept in the register file."""
+    """What another operand of the same PE was earlier, kept in the register file: a word for each x.
+
+    Points are counted from the first one of a row on, and from that row into the next ones, so many of them a `row`. By default
+    the word of x is that of point x.
+
+        lead 1, pace 4, rows 2, rows of 10 points      words of x = 0..4: points 1, 11, 5, 15, 9
+
+    Parameters
+    ----------
+    port : str          The operand.
+    at : tuple of int   The row, by its place in all dimensions above x.
+    lead : int          The point of x = 0.
+    pace : int          Points between two words in a row.
+    rows : int          Rows in which they are, the next word in the next one.
+    """
 
     port: str
     at: tuple[int, ...]
+    lead: int = 0
+    pace: int = 1
+    rows: int = 1
+
+    def beside(self, row: int) -> int:
+        """How many words of a row of so many x are in each of the rows; the last ones of all may be of no x."""
+        return -(-row // self.rows)
+
+    def points(self, row: int) -> tuple[int, ...]:
+        """The point of each x of a row of so many."""
+        return tuple(self.lead + row * (x % self.rows) + self.pace * (x // self.rows) for x in range(row))
+
+    def last(self, row: int) -> int:
+        """The last point that is kept for a row of so many x."""
+        return self.lead + row * (self.rows - 1) + self.pace * (self.beside(row) - 1)
 
 
 @dataclass(frozen=True)
@@ -179,7 +208,9 @@ def pe_text(graph: PeGraph) -> str:
 
 def _pe_operand_text(operand: PeOperand) -> str:
     if isinstance(operand, Held):
-        return f"{operand.port} at ({', '.join(('x', *map(str, operand.at)))})"
+        x = ("x" if (operand.lead, operand.pace, operand.rows) == (0, 1, 1) else
+             f"{operand.lead} + {operand.pace} x" + f", by {operand.rows} rows" * (operand.rows > 1))
+        return f"{operand.port} at ({', '.join((x, *map(str, operand.at)))})"
     if isinstance(operand, Running):
         return "own result at x - 1"
     return operand_text(operand) + (".p" if isinstance(operand, Ref) and operand.port == "p" else "")

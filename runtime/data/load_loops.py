@@ -13,6 +13,7 @@ Source:  Onyx JSSC V-C (affine loops of the load unit).
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -31,24 +32,29 @@ class Reads:
 
     Parameters
     ----------
-    held : uint16 array | tuple of Box      Words in the global buffer; or boxes of images, rows and boxes one behind the other.
+    held : uint16 array | tuple of Box      Words in the global buffer; or boxes of images.
     loops : tuple of (int, int)  Iterations and stride in words of every loop, innermost first.
     first : int                  Of the words that are held, the one that is read first.
+    at : tuple of int            Where boxes begin, in words; by default they stand one behind the other.
     """
 
     held: np.ndarray | tuple[Box, ...]
     loops: tuple[Loop, ...]
     first: int = 0
+    at: tuple[int, ...] = ()
 
     @property
-    def pieces(self) -> tuple[tuple[np.ndarray, Box | None], ...]:
-        """Words that come one behind the other, and the boxes they are."""
-        return tuple((each.words, each) for each in self.held) if isinstance(self.held, tuple) else ((self.held, None),)
+    def pieces(self) -> tuple[tuple[int, np.ndarray, Box | None], ...]:
+        """Words that come together, in which word of the stream's place, and the boxes they are."""
+        if not isinstance(self.held, tuple):
+            return (0, self.held, None),
+        at = self.at or [0, *itertools.accumulate(each.reach for each in self.held)]
+        return tuple((begin, each.words, each) for begin, each in zip(at, self.held, strict=False))
 
     @property
     def size(self) -> int:
         """Words in the global buffer."""
-        return sum(words.size for words, _ in self.pieces)
+        return max(begin + (words.size if box is None else box.reach) for begin, words, box in self.pieces)
 
     @property
     def count(self) -> int:
@@ -59,8 +65,19 @@ class Reads:
     def words(self) -> np.ndarray:
         """All words of the stream, in order."""
         steps = [stride * np.arange(count) for count, stride in reversed(self.loops)]
-        held = np.concatenate([words.reshape(-1) for words, _ in self.pieces])
-        return held[self.first + functools.reduce(np.add.outer, steps, np.zeros(1, int)).reshape(-1)]
+        return self.memory[self.first + functools.reduce(np.add.outer, steps, np.zeros(1, int)).reshape(-1)]
+
+    @property
+    def memory(self) -> np.ndarray:
+        """The words in the global buffer, with zeros where none come."""
+        if not isinstance(self.held, tuple):
+            return self.held.reshape(-1)
+        memory = np.zeros(self.size, np.uint16)
+        for begin, words, box in self.pieces:
+            assert box is not None, "they are boxes"
+            for number, row in enumerate(words.reshape(-1, box.shape[-1])):
+                memory[begin + number * box.pitch:][:len(row)] = row
+        return memory
 
     @property
     def apart(self) -> Reads:

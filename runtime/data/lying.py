@@ -125,7 +125,7 @@ def listed(blocks: Sequence[LyingBlock], base: int) -> Listed:
     where = base + WORD_BYTES * np.array([each.first for each in blocks], np.int64)
     lines = np.zeros((len(blocks), LANES), np.uint16)
     lines[:, 0], lines[-1, 1], lines[:, 2], lines[:, 3] = operand.count, LAST, where & 0xFFFF, where >> 16
-    return Listed(lines.reshape(-1), operand.loops, 0, len(blocks))
+    return Listed(lines.reshape(-1), operand.loops, blocks=len(blocks))
 
 
 def sides(tiles: Tiles, absent: bool) -> tuple[int, ...] | None:

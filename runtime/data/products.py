@@ -1,12 +1,19 @@
 """Between matrices and the streams of a matrix product: weights and rows in, sums out.
 
-A tile is `lanes` columns and `rows` rows of the result for one chunk of the terms. Its load streams bring the rows of left for
+A tile is `lanes` columns and `rows` rows of the result for one chunk of the terms. Its load streams bring what left has for
 these columns, then the rows of right (`compiler/dense/map/product.py`); what is missing to whole tiles and steps is 0.
 
-All streams have the same images of left and of right, with their terms row after row. A tile takes rows of both (`stack.py`),
-and of these a stream its terms, which lie beside each other. Each store stream has an image of its columns, every one of
-`lanes`. Tiles come row by row or column by column, as those of pictures (`frames.py`). The sums of the run before, which come
-in the first step of each row with zeros behind them, are arranged.
+All streams have the same images of left and of right, as they lie. A tile takes a part of both (`stack.py`), and of that a
+stream its terms:
+
+    terms are in rows of both         rows of left, behind them rows of right
+                 columns of left      lines of left, with four neighbours of a term, behind them rows of right
+                 columns of both      columns of left, beside them columns of right
+                 columns of right     lines of left, with four terms, one below the other, beside them columns of right
+
+`compiler/dense/map/weights.py` says how these are walked. Where they cannot be, the host turns a factor, once. Each store
+stream has an image of its columns, every one of `lanes`. Tiles come row by row or column by column, as those of pictures
+(`frames.py`). The sums of the run before, which come in the first step of each row with zeros behind them, are arranged.
 """
 
 from __future__ import annotations
@@ -21,10 +28,11 @@ import numpy as np
 
 from ...compiler.dense.map.grid import Walk
 from ...compiler.dense.map.product import CARRY, ROWS, Factor, Product
+from ...compiler.dense.map.weights import Weights
 from ...hw.arch.glb import LANES
 from ..commands import Box
 from .frames import short
-from .load_loops import in_order
+from .load_loops import in_order, joined
 from .result import Part
 from .stack import Stack
 from .tile import Source, Tile
@@ -42,6 +50,7 @@ class Products:
     name : str           Of the result.
     lanes, rows : int    Columns and rows of a tile.
     width : int          Terms that the program adds up in a run.
+    weights : Weights    How those of left come.
     carry : uint16 array | None    ``[y][x]``: sums of the runs before; None if the program takes none.
     """
 
@@ -54,6 +63,7 @@ class Products:
     lanes: int
     rows: int
     width: int
+    weights: Weights
     carry: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -74,36 +84,72 @@ class Products:
 
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of left and of right, as `Box` takes images."""
-        left, right = (rows(_whole(each, count, self.width))
-                       for each, count in ((self.left, self.lanes), (self.right, self.rows)))
-        return left, right
+        """Left and right as `Box` takes images, with their terms in rows, of left perhaps line by line, or in columns."""
+        weights, steps = self.weights, self._steps
+        # Of lines of neighbours some may be of no step.
+        terms = self.width + (weights.down * weights.beside - steps if weights.left and not weights.right else 0)
+        left, right = (_whole(each, count, terms) for each, count in ((self.left, self.lanes), (self.right, self.rows)))
+        left, right = rows(left.T if weights.left else left), rows(right.T if weights.right else right)
+        # Each line of a row of left is a row of the stream's place.
+        return left.reshape(len(left), -1, LANES) if weights.right and not weights.left else left, right
 
     def transactions(self, most: int) -> Iterator[Tile]:
         """Every load stream, tile by tile, with at most `most` loops, and where the store streams belong."""
-        left, right = self._factors
         tiles = -(-len(self.right) // self.rows), -(-len(self.left) // self.lanes)
         whole = tiles[0] * self.rows, filled(tiles[1])
+        stack = self._below if self.weights.right else self._beside
         for x, y in self._corners:
-            streams: dict[str, Source] = {}
-            for number, first in enumerate(range(0, self.width, self._steps)):
-                # From the begin of a line on.
-                lead = first % LANES
-                pitch = filled(lead + self._steps)
-                boxes = (Box(left, (x, first - lead), (self.lanes, pitch)), Box(right, (y, first - lead), (self.rows, pitch)))
-                streams[f"{ROWS}.{number}"] = Stack(boxes, self._steps, most, lead)
+            streams: dict[str, Source] = {f"{ROWS}.{number}": stack(x, y, number, most)
+                                          for number in range(self.width // self._steps)}
             if self.carry is not None:
                 for lane in range(self.lanes):
                     streams[f"{CARRY}.{lane}"] = in_order(self._carried(x + lane, y))
             yield Tile(streams, {f"{self.name}.{lane}": Part(whole, (y, x // self.lanes), (self.rows, 1))
                                  for lane in range(self.lanes)})
 
+    def _beside(self, x: int, y: int, stream: int, most: int) -> Stack:
+        """The stream of a tile whose terms are beside each other in rows of right, which come behind the weights."""
+        left, right = self._factors
+        first, weights = stream * self._steps, self.weights
+        # From the begin of a line on.
+        lead = first % LANES
+        pitch = filled(lead + self._steps)
+        if not weights.left:
+            placed = [(0, Box(left, (x, first - lead), (self.lanes, pitch)))]
+        elif weights.whole:
+            placed = [(0, Box(left, (first, x), (self._steps, self.lanes)))]
+        else:
+            placed = [(lane // LANES * weights.down * pitch + filled(lead) + LANES * line,
+                       Box(left, (first + weights.down * line, x + lane), (weights.down, LANES), pitch))
+                      for lane in range(0, self.lanes, LANES) for line in range(weights.beside)]
+        placed.append((weights.rows * pitch, Box(right, (y, first - lead), (self.rows, pitch))))
+        at, boxes = zip(*placed, strict=True)
+        deep = weights.rows + self.rows
+        return Stack(boxes, at, deep * pitch, joined([[(self._steps, 1)], [(deep, 1)]], [pitch, deep]), most, lead)
+
+    def _below(self, x: int, y: int, stream: int, most: int) -> Stack:
+        """The stream of a tile whose terms are below each other in columns of right, which stand beside the weights."""
+        left, right = self._factors
+        first, weights = stream * self._steps, self.weights
+        before = weights.rows
+        pitch = before + filled(self.rows)
+        if weights.left:
+            placed = [(0, Box(left, (first, x), (self._steps, self.lanes), pitch))]
+        else:
+            placed = [(LANES * block, Box(left, (x + lane, first // LANES, 0),
+                                          (min(weights.beside, self.lanes - lane), weights.lines, LANES), pitch))
+                      for block, lane in enumerate(range(0, self.lanes, weights.beside))]
+        placed.append((before, Box(right, (first, y), (self._steps, filled(self.rows)), pitch)))
+        at, boxes = zip(*placed, strict=True)
+        nest = joined([[(self._steps, pitch)], [(weights.rows + self.rows, 1)]], [1, 1])
+        return Stack(boxes, at, self._steps * pitch, nest, most)
+
     def _carried(self, x: int, y: int) -> np.ndarray:
         """The sums of a column that go into a tile, where the rows of right come."""
         assert self.carry is not None
-        words = np.zeros((self.lanes + self.rows, self._steps), np.uint16)
+        words = np.zeros((self.weights.rows + self.rows, self._steps), np.uint16)
         column = self.carry[y:y + self.rows, x:x + 1]
-        words[self.lanes:self.lanes + len(column), :column.shape[1]] = column
+        words[self.weights.rows:self.weights.rows + len(column), :column.shape[1]] = column
         return words.reshape(-1)
 
     def cycles(self) -> int:

@@ -152,8 +152,10 @@ def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array], first: tuple[int, 
         for port, each in node.kept():
             if isinstance(each, Held):
                 row = tuple(at - low for at, low in zip(each.at, begin[1:], strict=True))
-                held = seen[each.port].part((origin[0], *row), (end[0], *(at + 1 for at in row)))
-                operands[port] = np.broadcast_to(held, size)
+                points = each.points(end[0] - origin[0])
+                below = max(points) // len(points) + 1
+                held = seen[each.port].part((origin[0], *row), (end[0], row[0] + below, *(at + 1 for at in row[1:])))
+                operands[port] = np.broadcast_to(held.reshape(-1)[list(points)], size)
         result, flag = _along(node, operands, -begin[0] - origin[0])
         ports.append({"res": Region(result, origin)} | ({"p": Region(flag, origin)} if node.cond else {}))
     return {name: _moved(ports[ref.node][ref.port], ref) for name, ref in graph.results.items()}

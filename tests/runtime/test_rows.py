@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.glb import LANES, LINE_BYTES
-from sardonyx.runtime.commands import Box, Landing
+from sardonyx.runtime.commands import Box, Landing, WriteMemory
 from sardonyx.runtime.data.window import filled
 from sardonyx.runtime.rows import MOST_ROWS, Rows, lines, rows
 
@@ -33,6 +33,26 @@ def test_rows_of_a_box_are_its_words_in_order_and_one_where_they_can_be(dims: "l
     assert all(at % LINE_BYTES == 0 for each in found for at in (each.outside, each.outside_pitch, each.size))
     if box.words.flags.c_contiguous:
         assert [(each.number, each.size) for each in found] == [(1, 2 * box.words.size)]
+
+
+@given(dims, st.integers(1, 3))
+def test_rows_of_a_box_may_stand_apart(dims: "list[tuple[int, int, int]]", lines: int) -> None:
+    """Of x in lines, with some between two rows in the global buffer: what a host writes there is what a DMA brings."""
+    size, before, behind = np.array(dims).T * np.array([1] * (len(dims) - 1) + [LANES])
+    image, apart = numbered(*(size + before + behind)), int(size[-1]) + LANES * lines
+    box = Box(image, tuple(before.tolist()), tuple(size.tolist()), apart)
+    there, written = (np.zeros(box.reach, np.uint16) for _ in range(2))
+    for each in rows(box):
+        for row in range(each.number):
+            begin = each.glb + row * each.glb_pitch
+            there.view(np.uint8)[begin:begin + each.size] = np.frombuffer(image.tobytes(), np.uint8)[
+                each.outside + row * each.outside_pitch:][:each.size]
+    write = WriteMemory(16, box.words, box)
+    for address, words in write.pieces:
+        written[(address - 16) // 2:][:len(words)] = words
+    assert np.array_equal(there, written) and write.reach == len(there)
+    padded = np.append(there, np.zeros(apart - size[-1], np.uint16)).reshape(-1, apart)
+    assert np.array_equal(padded[:, :size[-1]], box.words.reshape(-1, size[-1])) and not padded[:, size[-1]:].any()
 
 
 def test_a_part_of_more_rows_than_a_transfer_may_have_is_several() -> None:

@@ -138,8 +138,9 @@ def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[
                 need(ref.node, _moved(low, ref.offset), _moved(high, ref.offset))
             for _, each in graph.nodes[number].kept():
                 if isinstance(each, Held):
-                    ref = graph.nodes[number].ref(each.port)
-                    need(ref.node, _moved((low[0], *each.at), ref.offset), _moved((high[0], *each.at), ref.offset))
+                    ref, row = graph.nodes[number].ref(each.port), high[0] - low[0] + 1
+                    end = each.at[0] + each.last(row) // row, *each.at[1:]
+                    need(ref.node, _moved((low[0], *each.at), ref.offset), _moved((high[0], *end), ref.offset))
     return boxes
 
 

@@ -7,10 +7,9 @@
     lane 1:  right r=2 ---^ muladd left(1, 0)  ^ muladd left(1, 2) -> + own sum -> out 1
 
 A column of PEs multiplies `products` terms by weights from their register files and adds them up; a PE behind it adds the sums
-of all steps of a row. Weights come on the streams of the rows, before them: stream i brings terms ``steps * i + step`` of the
-rows of left in points y = -lanes .. -1, and of right in points y = 0 .. , so that its terms lie beside each other in memory. A
-program takes `products` load streams and `lanes` store streams, ``products * lanes`` PEs for the products and `lanes` for the
-sums.
+of all steps of a row. Weights come on the streams of the rows, before them (`weights.py`): stream i brings terms ``steps * i +
+step`` of left in points y < 0, and of right in points y = 0 .. , so that its terms lie beside each other in memory. A program
+takes `products` load streams and `lanes` store streams, ``products * lanes`` PEs for the products and `lanes` for the sums.
 
 Longer sums than register files have words for go through in several runs; `carry` streams bring what the runs before gave.
 
@@ -33,7 +32,7 @@ from ....hw.arch.op import BY_NAME, Op
 from ....hw.arch.register_file import EXTENT_BITS
 from ...ir.dataflow import Ref, Stream
 from ...ir.mapped import LOAD
-from ...ir.pe_graph import Held, PeGraph, PeNode, PeOperand, Running
+from ...ir.pe_graph import PeGraph, PeNode, PeOperand, Running
 from ...ir.transfer import region
 from ...lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pipeline, Update, Variable
 from ...lang.halide.text import show
@@ -41,16 +40,21 @@ from ..front.directives import unrolled
 from ..front.inline import image_of
 from .delay_lines import NET
 from .storage import KEPT_SLACK
+from .weights import Weights, alike, neighbours, on_end
 
 # Bits of a result; sums of more bits are the same in these.
 BITS = 16
+# Weights as they lie may take so much of the points of a tile more than those of a lane beside each other, 1 / 50; else the
+# host turns a factor.
+MORE_ROWS = 50
 # Image names of the streams.
 ROWS, CARRY = "rows", "carry"
 
 
 @dataclass(frozen=True)
 class Factor:
-    """An image as a matrix: element (r, own dimension); `turned` says that r is not its first index."""
+    """An image as a matrix: element (r, own dimension); `turned` says that r is not its first index, so that terms lie in
+    columns."""
 
     image: str
     turned: bool
@@ -171,10 +175,15 @@ def steps(product: Product, products: int, arch: Arch) -> int:
     if not (arch.pe.register_words and arch.pe.register_schedules):
         raise UserError("a matrix product keeps weights and sums in register files with schedules, which the PEs of "
                         f"'{arch.name}' do not have", f"Func {product.name}", "choose another machine (arch='small')")
+    return min(-(-product.terms // products), _room(products, arch))
+
+
+def _room(products: int, arch: Arch) -> int:
+    """Words for weights in a register file."""
     # A row waits in each PE for the sum of those before it.
     muladd = BY_NAME["muladd"]
     waiting = (NET + muladd.latency) * (products - 1) + muladd.delay("a") + KEPT_SLACK
-    return min(-(-product.terms // products), max(arch.pe.register_words - waiting, arch.pe.register_words // 2))
+    return max(arch.pe.register_words - waiting, arch.pe.register_words // 2)
 
 
 def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[int | None], arch: Arch) -> tuple[int, int]:
@@ -193,14 +202,50 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
     # Rows of terms are in lines, and begin within one where a stream before has a part of that.
     own = steps(product, product.products, arch)
     row = -(-(own + (product.products > 1 and own % LINE_WORDS > 0) * (LINE_WORDS - 1)) // LINE_WORDS) * LINE_WORDS
-    fits = region(LOAD, arch.glb).room // row - lanes
+    found = _lying(product, lanes, arch)
+    fits = region(LOAD, arch.glb).room // row - (found.rows if found else lanes)
+    if found and found.right:
+        fits -= fits % LINE_WORDS
     return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << min(arch.mem.extent_bits, EXTENT_BITS))
 
 
-def graph(product: Product, lanes: int, products: int, steps: int, carries: bool, ops: tuple[Op, ...]) -> PeGraph:
+def weights_of(product: Product, lanes: int, rows: int, height: int, arch: Arch) -> Weights:
+    """How the weights of tiles of so many rows come, of a result of such a height: as they lie, unless that takes longer, or
+    terms of right are below each other, and these tiles begin within lines."""
+    found, own = _lying(product, lanes, arch), alike(lanes, steps(product, product.products, arch))
+    if found is None or MORE_ROWS * (found.rows - own.rows) > lanes + rows:
+        return own
+    return found if not found.right or rows % LINE_WORDS == 0 or rows >= height else own
+
+
+def turned(product: Product, weights: Weights) -> str:
+    """Which factors the host turns, and why, in words; empty for none."""
+    left, right = product.left.turned and not weights.left, product.right.turned and not weights.right
+    if not (left or right):
+        return ""
+    names = " and ".join(factor.image for factor, is_so in ((product.left, left), (product.right, right)) if is_so)
+    if product.left.turned and weights.lanes % LINE_WORDS:
+        return f"{names} by the host: {weights.lanes} columns at once are no multiple of {LINE_WORDS}"
+    if right and product.left.turned:
+        return f"{names} by the host: tiles of such rows begin within lines of {LINE_WORDS}"
+    return f"{names} by the host: lines of {weights.steps} terms would take longer, or begin within lines"
+
+
+def _lying(product: Product, lanes: int, arch: Arch) -> Weights | None:
+    """How weights come as they lie; None if they cannot."""
+    own, streams = steps(product, product.products, arch), product.products
+    room = _room(streams, arch)
+    if product.left.turned == product.right.turned:
+        return None if product.left.turned and lanes % LINE_WORDS else alike(lanes, own, product.left.turned)
+    return neighbours(lanes, own, streams, room) if product.left.turned else on_end(lanes, own, streams, room)
+
+
+def graph(product: Product, weights: Weights, products: int, carries: bool, ops: tuple[Op, ...]) -> PeGraph:
     """The PEs; results are ``name.lane``, inputs ``rows.i`` and, if sums of other runs come in, ``carry.lane``."""
+    lanes, steps = weights.lanes, weights.steps
     nodes = [PeNode("input", name=f"{ROWS}.{term}") for term in range(products)]
-    inputs = {node.name: Stream(ROWS, (1, 1), (term * steps, lanes), (1, 1), (None, None)) for term, node in enumerate(nodes)}
+    inputs = {node.name: Stream(ROWS, (1, 1), (term * steps, weights.rows), (1, 1), (None, None))
+              for term, node in enumerate(nodes)}
     results: dict[str, Ref] = {}
 
     def add(node: PeNode) -> Ref:
@@ -214,7 +259,7 @@ def graph(product: Product, lanes: int, products: int, steps: int, carries: bool
             inputs[name] = Stream(name, (1, 1), (0, 0), (1, 1), (None, None))
             total = add(PeNode("input", name=name))
         for term in range(products):
-            operands: dict[str, PeOperand] = {"a": Ref(term, (0, 0)), "b": Held("a", (lane - lanes,))}
+            operands: dict[str, PeOperand] = {"a": Ref(term, (0, 0)), "b": weights.held(lane, term)}
             if total is None:
                 total = add(PeNode("mult0", operands))
             elif BY_NAME["muladd"] in ops:

@@ -1,6 +1,7 @@
 """What the channels of a PE's register file do: schedules for words that it keeps, delays for operands that wait.
 
     operand b is a at (x, -2)        wr0 in the cycles of row -2 from address 0 on; rd0 in every row from address 0 on
+    operand b is a at (4 x, -2)      wr0 in every fourth cycle from row -2 on
     operand b is the result at x-1   wr0 in every cycle to address 1; rd0 at x = 0 address 0, which is never written, at x = 1
                                      address 1, which stays shown
     operand a waits 3 cycles         a delay line of 4 words behind those: words from a register file are taken in the second
@@ -28,8 +29,8 @@ Config = dict[str, "int | str | bool"]
 
 
 def kept_words(node: PeNode, walk: Walk) -> tuple[int, ...]:
-    """Words of the register file that each channel with a schedule takes: a row of the grid, or a 0 and a sum."""
-    return tuple(walk.grid.extents[0] if isinstance(each, Held) else 2 for _, each in node.kept())
+    """Words of the register file that each channel with a schedule takes: one for each point of a row, or a 0 and a sum."""
+    return tuple(each.rows * each.beside(walk.grid.extents[0]) if isinstance(each, Held) else 2 for _, each in node.kept())
 
 
 def waiting_words(node: PeNode, operand: str, wait: int) -> int:
@@ -61,8 +62,9 @@ def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> 
         assert read >= 0, "operands arrive after cycle 0"
         if isinstance(each, Held):
             arrived = start - waits.get(each.port, 0) + grid.step((low[0], *each.at))
-            assert arrived + row <= begin, "a row is kept before it is read"
-            found[f"wr{channel}"] = Pattern((row,), (1,), (1,), arrived, base)
+            assert arrived + each.last(row) < begin, "a row is kept before it is read"
+            found[f"wr{channel}"] = Pattern((each.beside(row), each.rows), (each.pace, row), (each.rows, 1),
+                                            arrived + each.lead, base)
             found[f"rd{channel}"] = Pattern((row, rows), (1, row), (1, 0), read, base)
         else:
             assert row > 1, "a sum of one word needs no register"

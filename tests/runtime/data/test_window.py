@@ -30,7 +30,7 @@ def all_read(windows: "list[Window]", room: int = PLENTY) -> "list[int] | None":
     if found is None:
         return None
     first, step = found
-    (held, box), = first.pieces
+    (_, held, box), = first.pieces
     assert box is not None
     held = held.reshape(-1)
     return [int(held[first.first + turn * step + sum(at * stride for at, (_, stride) in zip(places, first.loops[::-1]))])
@@ -69,7 +69,7 @@ def test_loops_over_a_box_read_every_window_in_turn(given: "list[Window]") -> No
 def test_a_box_is_rows_of_whole_lines_of_the_image(given: "list[Window]") -> None:
     found = boxed(given, PLENTY)
     if found is not None:
-        (_, box), = found[0].pieces
+        (_, _, box), = found[0].pieces
         assert box is not None and np.shares_memory(box.words, given[0].image)
         assert box.shape[-1] % LANES == box.corner[-1] % LANES == given[0].image.shape[-1] % LANES == 0
 
@@ -87,7 +87,7 @@ def at(image: np.ndarray, x: range, y: range) -> Window:
 def test_the_example_of_the_module() -> None:
     image = numbered(20, 6)
     first, step = box_of([at(image, range(5, 11), range(2, 5)), at(image, range(8, 14), range(2, 5))])
-    (_, box), = first.pieces
+    (_, _, box), = first.pieces
     assert box is not None and (box.corner, box.shape) == ((2, 4), (3, 12))
     assert (first.first, first.loops, step) == (1, ((6, 1), (3, 12)), 3)
 
@@ -100,14 +100,14 @@ def test_overlapping_windows_come_once() -> None:
     assert box_of(beside)[0].size == 64 * 10 < sum(each.size for each in beside)
     below = [at(image, range(64), range(y, y + 12)) for y in (0, 10, 20)]
     first, step = box_of(below)
-    (held, _), = first.pieces
+    (_, held, _), = first.pieces
     assert (held.shape, first.loops, step) == ((32, 64), ((64 * 12, 1),), 640) and held.flags.c_contiguous
     assert all_read(below) == words(below)
 
 
 def test_boxes_of_windows_of_one_size_have_one_size() -> None:
     image = numbered(64, 4)
-    shapes = {box_of([at(image, range(x, x + 18), range(4))])[0].pieces[0][0].shape for x in range(64 - 18 + 1)}
+    shapes = {box_of([at(image, range(x, x + 18), range(4))])[0].pieces[0][1].shape for x in range(64 - 18 + 1)}
     assert shapes == {(4, 24)}
     # Of a stream whose windows begin at lines, or two words behind.
     for lead, width in ((0, 20), (2, 20), (3, 24)):

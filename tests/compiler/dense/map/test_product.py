@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sardonyx.halide
 from sardonyx.apps.dense import matrix_product
-from sardonyx.compiler.dense.map.product import Product, find, steps
+from sardonyx.compiler.dense.map.product import Product, find, steps, weights_of
 from sardonyx.compiler.halide import compile_product
 from sardonyx.compiler.ir.dataflow import Ref, Stream
 from sardonyx.compiler.ir.pe_graph import Held, PeGraph, PeNode, PeOperand, Running, pe_faults
@@ -77,7 +77,7 @@ def test_what_is_no_product_is_left_to_others() -> None:
 def test_four_by_four_takes_a_pe_a_product_one_a_sum_and_one_where_the_last_row_waits(terms: int, carries: bool) -> None:
     arch = presets.get("onyx")
     each = found(matrix_product.build(terms))
-    compiled = compile_product(each, arch, 4, 16)
+    compiled = compile_product(each, arch, weights_of(each, 4, 16, 16, arch), 16)
     assert compiled.graph.count("pe") == 16 + 8 * (terms > 4)
     assert compiled.graph.count("io") == 8 + 4 * carries
     assert steps(each, 4, arch) == min(16, -(-terms // 4))
