@@ -21,6 +21,7 @@ from .compiler.lang.schedule import Schedule, scheduled
 from .compiler.sparse.fuse import alone, fuse
 from .compiler.sparse.fused_tiling import sharing
 from .compiler.sparse.lower import lower
+from .compiler.sparse.settled import uncut
 from .cutting import Plan, cut, plan
 from .execute import Options, Result, options
 from .graphs import write_graph
@@ -295,6 +296,8 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
         cuts["work"] = work.told
         if work.tiling.after:
             cuts["by_the_host"] = f"{work.tiling.after}, where sub-tiles are added"
+    elif not fused.nest.kept:
+        fused = alone(uncut(fused.einsum))
     drawn = fused.einsum if not data else work.tiling.whole
     if graph is not None and (twice := [access for access in drawn.operands if access.repeated]):
         raise UserError(f"{twice[0]} is a diagonal, for which graphs of the public tools have no operand", str(graph),

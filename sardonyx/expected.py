@@ -19,6 +19,7 @@ from .compiler.sparse.fuse import alone
 from .compiler.sparse.lower import lower
 from .compiler.sparse.normalize import normalize
 from .compiler.sparse.search import Search
+from .compiler.sparse.settled import too_many
 from .compiler.sparse.tiles import Tiling
 from .cutting import Plan, cut
 from .hw.arch.cgra import Arch
@@ -62,9 +63,10 @@ def on_copies(tiling: Tiling, arch: Arch, wanted: Plan) -> tuple[float, int]:
 
 
 def orders(text: str, formats: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """The loop orders in which a statement can be computed, the default one first."""
+    """The loop orders in which a statement can be computed, the default one first; those that sub-tiles settle are others of
+    these in each of them, and left out."""
     default = parse_program(text).statements[0].order
     for order in permutations(default):
         with suppress(UserError):
-            parse_program(text, order, formats)
-            yield order
+            if not too_many(parse_program(text, order, formats).statements[0]):
+                yield order

@@ -25,6 +25,7 @@ from .compiler.lang.einsum import Einsum, parse
 from .compiler.sparse.fuse import alone
 from .compiler.sparse.narrow import narrow
 from .compiler.sparse.search import EDGES, Search
+from .compiler.sparse.settled import too_many
 from .compiler.sparse.tiles import Tiling
 from .compiler.sparse.trials import BUDGET
 from .cutting import Plan, cut, search
@@ -172,7 +173,9 @@ def _others(statement: Einsum, formats: Mapping[str, str]) -> Iterator[Einsum]:
             other = parse(statement.text, order, own, statement.origin)
         except UserError:
             continue
-        yield replace(other, locate=statement.locate)
+        # What sub-tiles settle is another of these orders in each of them.
+        if not too_many(other):
+            yield replace(other, locate=statement.locate)
 
 
 def _moved(order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

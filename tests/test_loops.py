@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import sardonyx
 from sardonyx import loops
+from sardonyx.api import explain_program
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.search import Search
 from sardonyx.cutting import Plan
-from sardonyx.expected import estimated
+from sardonyx.expected import estimated, orders
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import ACCUMULATOR, ARBITER, FILTER
@@ -150,3 +151,39 @@ def test_results_are_those_of_numpy_in_the_order_that_is_chosen(seed: int, edge:
     # Every word is compared.
     sardonyx.einsum(PRODUCT, B=to_value(b), C=to_value(c), engine="tokens", tile=edge)
     sardonyx.einsum(RELU, B=to_value(b), C=to_value(c), engine="tokens", tile=edge)
+
+
+CONTRACTED = "X(i,j,l) = B(i,j,k) * C(k,l)"
+RANDOM = np.random.default_rng(1)
+LEFT, RIGHT = (RANDOM.integers(-3, 4, shape) * (RANDOM.random(shape) < 0.3) for shape in ((7, 5, 11), (11, 6)))
+
+
+def test_an_order_around_three_indices_runs_in_sub_tiles_of_one_coordinate() -> None:
+    found = sardonyx.einsum(CONTRACTED, B=LEFT, C=RIGHT, engine="tokens", arch="onyx",
+                            schedule="reorder(k,i,j,l) split(j,2) parallelize(j,2)")
+    assert np.array_equal(found.value, LEFT @ RIGHT)
+    assert found.report["tile_edge"] == {"k": 11, "i": 1, "j": 2, "l": 6} and found.report["copies"] == 2
+
+
+def test_such_an_order_is_tuned_where_it_is_given_and_looked_at_nowhere_else() -> None:
+    points = sardonyx.tune(CONTRACTED, order="kijl", B=LEFT, C=RIGHT, budget=6, jobs=1).report["points"]
+    assert points and all(each["order"] == "k i j l" and 1 in each["edges"].values() for each in points)
+    free = sardonyx.einsum(CONTRACTED, B=LEFT, C=RIGHT, engine="tokens").report
+    assert not any(order.startswith("k") for order in free["expected_cycles"])
+    assert all(order[0] != "k" for order in orders(CONTRACTED, {}))
+
+
+def test_such_an_order_is_explained_as_sub_tiles_have_it() -> None:
+    assert explain_program(CONTRACTED, order="kijl").report["order"] == "i k j l"
+
+
+def test_such_an_order_is_not_fused_through_mem_tiles() -> None:
+    text = "T(i,j,l) = B(i,j,k) * C(k,l); X(i,j,l) = T(i,j,m) * D(m,l)"
+    data = {"B": LEFT, "C": RIGHT, "D": RIGHT[:6]}
+    with pytest.raises(UserError) as refused:
+        sardonyx.einsum(text, **data, engine="tokens", order="kijl; ijml", schedule="fuse(T)")
+    assert str(refused.value) == (
+        "T(i,j,m) = B(i,j,k) * C(k,m): it cannot be fused, which leaves indices whole: sums over k are for each i and j and m, "
+        "but an accumulator keeps those for 2 indices, so that 1 of these need sub-tiles of one coordinate, or k does\n"
+        "  try: do not fuse T")
+    assert np.array_equal(sardonyx.einsum(text, **data, engine="tokens", order="kijl; mijl").value, LEFT @ RIGHT @ RIGHT[:6])

@@ -55,11 +55,16 @@ def choose_format(access: Access, uses: Sequence[Access], result: Access, order:
     return found
 
 
+def gap(form: Format) -> bool:
+    """Whether a result would have dense levels between compressed ones."""
+    return DENSE in form.letters.rstrip(DENSE)[form.dense_levels:]
+
+
 def _check_dense(form: Format, names: Sequence[str], where: str) -> None:
     """UserError for dense levels of a result, its indices as stored, between compressed ones, or too many below them."""
     letters, rank = form.letters, form.rank
     compressed = letters.rstrip(DENSE)
-    if DENSE in compressed[form.dense_levels:]:
+    if gap(form):
         level = letters.index(DENSE, form.dense_levels)
         raise UserError(f"level {names[level]} of the result is dense below a compressed level and above compressed level "
                         f"{names[letters.index(COMPRESSED, level)]}: only the innermost levels can be", where,

@@ -1,7 +1,8 @@
 """The order of a statement's loops: as given, if its sums can be made so, or the indices of the result first.
 
-Errors:  UserError for an order that does not name each index once, sums inside of what needs them, or asks an accumulator for
-         more sums than it keeps.
+Sums around more indices of the result than an accumulator keeps are for sub-tiles to settle (`compiler/sparse/settled.py`).
+
+Errors:  UserError for an order that does not name each index once, or has loops of the result inside a sum that is in a term.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.primitive import MOST_ACCUMULATED
 
 from .expr import Access, Expr, Total, indices, start
 from .parser import Parser
@@ -32,11 +32,9 @@ def loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequence
         inner = [other for other in names[position:] if other in result.indices]
         if index in result.indices or not inner:
             continue
-        outside = f"summed index {index} lies outside result {'index' if len(inner) == 1 else 'indices'} {' and '.join(inner)}"
         if index in inside:
-            raise UserError(f"{outside}, but its sum is inside a term or an argument", where, f"use {' '.join(default)}")
-        if len(inner) > MOST_ACCUMULATED:
-            raise UserError(f"{outside}, but an accumulator keeps sums for {MOST_ACCUMULATED} indices at most", where,
+            raise UserError(f"summed index {index} lies outside result {'index' if len(inner) == 1 else 'indices'} "
+                            f"{' and '.join(inner)}, but its sum is inside a term or an argument", where,
                             f"use {' '.join(default)}")
     for outer, inner_index in nesting:
         if names.index(outer) > names.index(inner_index):

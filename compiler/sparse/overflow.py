@@ -22,6 +22,7 @@ from sardonyx.tensors.joins import TooManyMatches
 from .capacity import level_words, positions, structure
 from .meetings import Meetings
 from .normalize import Node
+from .settled import unkept
 from .tiles import Tiles, Tiling
 
 COORDINATES = 1 << 16     # A coordinate is a 16-bit word.
@@ -44,6 +45,8 @@ def operands_overflow(tiles: tuple[Tiles, ...], edges: dict[str, int], capacity:
 
 def sums_overflow(einsum: Einsum, edges: Mapping[str, int], capacity: int) -> str:
     """What of the sums does not fit that are kept while an index around them is summed; empty if everything does."""
+    if fault := unkept(einsum):
+        return fault
     for summed, indices in einsum.accumulated.items():
         for index, most in zip(indices, accumulated(capacity, len(indices)), strict=True):
             if edges[index] > most:

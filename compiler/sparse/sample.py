@@ -55,8 +55,9 @@ class Sample:
                 shares[max(free, key=lambda index: extents[index])] = -(-left // MOST)
         return cls(einsum, operands, extents, shares)
 
-    def cut(self, edges: Mapping[str, int]) -> tuple[tuple[Tiles, ...], float]:
-        """The tiles of every operand slot that are looked at, and how many times more all work is."""
+    def cut(self, einsum: Einsum, edges: Mapping[str, int]) -> tuple[tuple[Tiles, ...], float]:
+        """The tiles of every operand slot that are looked at, stored as the statement's are in some order of loops, and how
+        many times more all work is."""
         chosen, times = {}, 1.0
         for index, share in self.shares.items():
             rows = -(-self.extents[index] // edges[index])
@@ -65,7 +66,7 @@ class Sample:
             chosen[index][np.random.default_rng(0).choice(rows, count, replace=False)] = True
             times *= rows / count
         return tuple(cut_one(access, self._kept(access.indices, self.operands[access.slot], edges, chosen), edges)
-                     for access in self.einsum.operands), times
+                     for access in einsum.operands), times
 
     def _kept(self, indices: tuple[str, ...], tensor: Coo, edges: Mapping[str, int], chosen: Mapping[str, np.ndarray]) -> Coo:
         """The nonzeros of an operand in chosen tiles."""

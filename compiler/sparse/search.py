@@ -27,6 +27,7 @@ from sardonyx.tensors.joins import TooManyMatches
 
 from .normalize import unsplit
 from .overflow import SEARCH_ROWS
+from .settled import settled, too_many, unkept, with_lone
 from .tiles import Tiling
 from .trials import Trials, Tried, too_many_items
 
@@ -50,6 +51,14 @@ class Search(Trials):
                 if named[index] < self.extents[index]:
                     raise UserError(f"index {index} is summed inside a function, so that it cannot be cut", self.einsum.text,
                                     f"give no tile edge for {index}")
+        if too_many(self.einsum):
+            # What nobody says an edge of has one coordinate where whole extents make too many sums.
+            said = named if isinstance(edges, int) else edges
+            named = with_lone(self.einsum, self.clipped(named), said.keys() | unsplit(self.root))
+        if fault := unkept(settled(self.einsum, self.clipped(named))):
+            few = with_lone(self.einsum, self.clipped(named), unsplit(self.root))
+            raise UserError(fault, self.einsum.text,
+                            f"use tile={ {index: few[index] for index in named if index in self._cut} }")
         try:
             fault, tiling = self.whole(named)
         except TooManyMatches as many:
@@ -61,8 +70,7 @@ class Search(Trials):
         if isinstance(edges, int):
             fix = f"use a tile edge of {largest} or less"
         else:
-            cut = named.keys() - unsplit(self.root)
-            fix = f"use tile={ {index: min(edge, largest) for index, edge in named.items() if index in cut} }"
+            fix = f"use tile={ {index: min(edge, largest) for index, edge in named.items() if index in self._cut} }"
         raise UserError(fault, self.einsum.text, f"{fix}, or none to have it chosen")
 
     def chosen(self) -> Tiling:
@@ -79,9 +87,9 @@ class Search(Trials):
         # Less than expected fits: what is left are smaller ones.
         for edge in self._fitting():
             try:
-                _, tiling = self.whole(dict.fromkeys(self.extents, edge))
+                _, tiling = self.whole(self._all(edge))
             except TooManyMatches as many:
-                edges, count = self.too_many or (self.clipped(dict.fromkeys(self.extents, edge)), many.count)
+                edges, count = self.too_many or (self.clipped(self._all(edge)), many.count)
                 raise UserError(f"{too_many_items(edges, count)}; these are the largest tiles that fit", self.einsum.text,
                                 "compute the result in parts, or use an array with larger level buffers") from None
             if tiling is not None:
@@ -103,11 +111,11 @@ class Search(Trials):
             self.look_at({})
             return
         for edge in [*candidates[:1], *(edge for edge in candidates[1:] if edge & (edge - 1) == 0)]:
-            self.look_at(dict.fromkeys(self.extents, edge))
+            self.look_at(self._all(edge))
         for best in self._best_first()[:2]:
             at = bisect_left(candidates, -max(best.edges.values()), key=lambda edge: -edge)
             for edge in candidates[max(at - 1, 0):at + 2]:
-                self.look_at(dict.fromkeys(self.extents, edge))
+                self.look_at(self._all(edge))
         for corner in self._corners() if len(self.extents) > 2 else ():
             for index in corner:
                 longest = {other: self._ladder(other)[0] if other in corner else 1 for other in self.extents}
@@ -126,7 +134,9 @@ class Search(Trials):
     def _corners(self) -> list[tuple[str, ...]]:
         """Indices of which tiles have many coordinates, and one of all others: where several have to be small together, no step
         of one or two of them leads there."""
-        return list(dict.fromkeys([self.einsum.result.indices, *((index,) for index in self.einsum.order)]))
+        lone = [{index} for inner in too_many(self.einsum).values() for index in inner]
+        rest = [tuple(index for index in self.einsum.order if index not in each) for each in lone]
+        return list(dict.fromkeys([self.einsum.result.indices, *((index,) for index in self.einsum.order), *rest]))
 
     def _round(self, steps: Sequence[int]) -> None:
         """Move the edge of one index after the other, and of one against another, until that gains nothing."""
@@ -210,9 +220,18 @@ class Search(Trials):
                             "use an array with larger level buffers")
         return iter(found)
 
+    def _all(self, edge: int) -> dict[str, int]:
+        """One edge for all indices, but for those that need one coordinate a tile (`settled.py`)."""
+        return with_lone(self.einsum, dict.fromkeys(self.extents, edge), unsplit(self.root))
+
+    @property
+    def _cut(self) -> set[str]:
+        """The indices that can be cut."""
+        return self.extents.keys() - unsplit(self.root)
+
     def _fits(self, edge: int) -> bool:
         try:
-            return not self.whole(dict.fromkeys(self.extents, edge), SEARCH_ROWS)[0]
+            return not self.whole(self._all(edge), SEARCH_ROWS)[0]
         except TooManyMatches:
             return True     # Perhaps. Where it matters, the items are listed, and refused.
 

@@ -89,5 +89,5 @@ def _peeled(einsum: Einsum, found: Callable[[Einsum], Tiling], free: bool, room:
     if not free:
         return whole
     cut = found(inner)
-    saves = HOST * cycles(normalize(inner), cut, room) < cycles(normalize(einsum), whole, room)
+    saves = HOST * cycles(normalize(cut.einsum), cut, room) < cycles(normalize(whole.einsum), whole, room)
     return replace(cut, after=after) if saves else whole

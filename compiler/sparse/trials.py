@@ -26,6 +26,7 @@ from .narrow import narrow, narrowed
 from .normalize import Node, normalize, unsplit
 from .overflow import operands_overflow, results_overflow, sums_overflow
 from .sample import Sample
+from .settled import settled
 from .tiles import Tiles, Tiling, cut, meet
 
 MOST_ITEMS = 25_000_000
@@ -113,14 +114,15 @@ class Trials:
 
     def _estimated(self, edges: Mapping[str, int]) -> Tried:
         nothing = Tried(edges, float("inf"), 0, fits=False)
-        program = self._program(edges)
+        einsum = self._settled(edges)
+        program = self._program(einsum, edges)
         if sums_overflow(program, edges, self.capacity):
             return nothing
         if any(self.slots[access.slot].nnz > self.capacity * prod(-(-self.extents[index] // edges[index])
                                                                        for index in access.indices)
                for access in self.einsum.operands):
             return nothing      # Some tile is fuller than that, whichever it is.
-        tiles, times = self._sample.cut(edges)
+        tiles, times = self._sample.cut(einsum, edges)
         self.spent += sum(len(each.values) for each in tiles)
         if operands_overflow(tiles, dict(edges), self.capacity):
             return nothing
@@ -128,7 +130,7 @@ class Trials:
         least = min(self.cycles, self.beat)
         most = min(MOST_ITEMS / times, max(FEW, copying.most * least / LEAST / times))
         try:
-            tiling = self._meet(edges, tiles, int(most) + 1)
+            tiling = self._meet(einsum, edges, tiles, int(most) + 1)
         except TooManyMatches as many:
             if least == float("inf"):
                 self.too_many = self.too_many or (edges, round(many.count * times))
@@ -144,20 +146,29 @@ class Trials:
         """What is expected of work as its program is compiled."""
         if self.narrow and (program := filled(narrowed(tiling))) is not tiling:
             return expect(normalize(program.einsum), program, self.room)
-        return expect(self.root, tiling, self.room)
+        return expect(self._root(tiling.einsum), tiling, self.room)
 
     def whole(self, edges: Mapping[str, int], rows: int | None = None) -> tuple[str, Tiling | None]:
         """All work with some edges, or what does not fit. `rows`: see `results_overflow`."""
-        whole, tiles = cut(self.einsum, self.operands, self.extents, self.clipped(edges))
-        if fault := operands_overflow(tiles, whole, self.capacity) or sums_overflow(self._program(whole), whole, self.capacity):
+        einsum = self._settled(self.clipped(edges))
+        whole, tiles = cut(einsum, self.operands, self.extents, self.clipped(edges))
+        if fault := operands_overflow(tiles, whole, self.capacity) or \
+                sums_overflow(self._program(einsum, whole), whole, self.capacity):
             return fault, None
-        tiling = self._meet(whole, tiles, MOST_ITEMS)
-        fault = results_overflow(self.root, tiling, rows)
+        tiling = self._meet(einsum, whole, tiles, MOST_ITEMS)
+        fault = results_overflow(self._root(einsum), tiling, rows)
         return fault, None if fault else tiling
 
-    def _program(self, edges: Mapping[str, int]) -> Einsum:
+    def _settled(self, edges: Mapping[str, int]) -> Einsum:
+        """The statement as items of these edges are computed."""
+        return settled(self.einsum, edges)
+
+    def _root(self, einsum: Einsum) -> Node:
+        return self.root if einsum.order == self.einsum.order else normalize(einsum)
+
+    def _program(self, einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
         """The program of an item: a loop that turns once accumulates nothing."""
-        return narrow(self.einsum, edges)[0] if self.narrow else self.einsum
+        return narrow(einsum, edges)[0] if self.narrow else einsum
 
     def clipped(self, edges: Mapping[str, int]) -> dict[str, int]:
         """Edges not longer than what they cut, and the whole extent of indices that cannot be cut."""
@@ -165,8 +176,8 @@ class Trials:
         return {index: max(self.extents[index], 1) if index in whole else min(edge, max(self.extents[index], 1))
                 for index, edge in edges.items()}
 
-    def _meet(self, edges: Mapping[str, int], tiles: tuple[Tiles, ...], most: int) -> Tiling:
-        return meet(self.einsum, self.root, self.extents, edges, tiles, self.capacity, most)
+    def _meet(self, einsum: Einsum, edges: Mapping[str, int], tiles: tuple[Tiles, ...], most: int) -> Tiling:
+        return meet(einsum, self._root(einsum), self.extents, edges, tiles, self.capacity, most)
 
 
 def too_many_items(edges: Mapping[str, int], count: int) -> str:

@@ -6,7 +6,7 @@ is nearly always a statement. A tensor may stand twice, also for its diagonal.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from hypothesis import strategies as st
@@ -20,6 +20,9 @@ Ints = NDArray[np.int64]
 SUMMED = "klm"
 # Those of sums that name their index.
 NAMED = "no"
+RESULTS = ("", "i", "ij", "ji")
+# Sums around the loops of these are more than an accumulator keeps.
+WIDE = ("hij", "jhi")
 
 
 class Names:
@@ -43,13 +46,25 @@ class Names:
         return name
 
 
-def statements(most: int = 5) -> SearchStrategy[str]:
-    """Texts of statements of at most so many accesses."""
+def statements(most: int = 5, results: Sequence[str] = RESULTS) -> SearchStrategy[str]:
+    """Texts of statements of at most so many accesses, with some of the indices of a result."""
     @st.composite
     def drawn(draw: DrawFn) -> str:
-        result = draw(st.sampled_from(["", "i", "ij", "ji"]))
+        result = draw(st.sampled_from(results))
         text = part(draw, result, Names(most), 3, False)
         return f"X{bracketed(result)} = {text}"
+
+    return drawn()
+
+
+def contractions() -> SearchStrategy[str]:
+    """Texts of products that are summed over an index, with a result of three."""
+    @st.composite
+    def drawn(draw: DrawFn) -> str:
+        result, names = draw(st.sampled_from(WIDE)), Names(4)
+        cut = draw(st.integers(0, 3))
+        sides = [part(draw, "k" + own, names, 1, False) for own in (result[:cut], result[cut:])]
+        return f"X{bracketed(result)} = {draw(st.sampled_from(['', '-2 * ']))}({sides[0]}) * ({sides[1]})"
 
     return drawn()
 

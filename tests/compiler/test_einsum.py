@@ -201,9 +201,6 @@ def test_sums_inside_each_others_loops_have_no_order():
 MATMUL = "X(i,j) = B(i,k) * C(k,j)"
 SQUARE = "X(i,j) = B(i,k) * B(k,j)"
 NAMED = [
-    ("X(i,j,k) = B(i,j,l) * C(l,k)", "lijk", {},
-     "loop order l i j k of X(i,j,k) = B(i,j,l) * C(l,k): summed index l lies outside result indices i and j and k, but an "
-     "accumulator keeps sums for 2 indices at most\n  try: use i j k l"),
     ("x(i) = b(i) - C(i,j) * d(j)", "ji", {},
      "loop order j i of x(i) = b(i) - C(i,j) * d(j): summed index j lies outside result index i, but its sum is inside a term "
      "or an argument\n  try: use i j"),

@@ -1,11 +1,16 @@
 """What tests of tilings share."""
 
 import pytest
+from sam_reference import run as run_graph
 
 from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.lower import lower
+from sardonyx.compiler.sparse.settled import too_many
+from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.sim.expected import by_slot
 from sardonyx.sim.golden import einsum as golden
+from sardonyx.tensors import values as tensors
 
 MATMUL = parse("X(i,j) = B(i,k) * C(k,j)")
 
@@ -22,3 +27,24 @@ def message(call, *arguments):
     with pytest.raises(UserError) as error:
         call(*arguments)
     return str(error.value)
+
+
+def computed(tiling):
+    """The result of every item by the graph of its program, on the tokens of the public model."""
+    program = lower(tiling.einsum)
+    for item in range(len(tiling)):
+        parts = tiling.operands(item)
+        words = {access.slot: tensors.encode(parts[access.slot], access.format) for access in tiling.einsum.operands}
+        result = golden.evaluate(by_slot(tiling.einsum), parts)
+        words[tiling.einsum.result.slot] = right = golden.words(tiling.einsum, result)
+        letters = tiling.einsum.result.format.letters
+        assert run_graph(program, words) == tuple(block for at, block in enumerate(right) if letters[at:at + 1] != "d")
+        yield result
+
+
+def check(einsum, operands, edges=None, narrow=True):
+    """Sub-tiles give the words of golden, and together the whole result."""
+    tiling = tile(einsum, operands, 1024, edges, narrow=narrow)
+    assert not too_many(tiling.einsum)
+    assert tiling.combine(computed(tiling)) == golden.evaluate(einsum, operands)
+    return tiling

@@ -1,0 +1,93 @@
+"""Sums around more indices of the result than an accumulator keeps, settled by sub-tiles of one coordinate.
+
+    X(i,j,l) = B(k,i,j) * C(k,l), order k i j l      of one i    =>  i k j l: sums over k are kept for j and l
+                                                     of one k    =>  i j l k: each sub-tile gives products, nothing is kept
+
+A loop that turns once is the same wherever it stands. In sub-tiles of one i, or of one k, the order that is asked for and one
+that an accumulator can do compute the same products one after the other, so a sub-tile is compiled in the latter; what
+sub-tiles of several k give is added as that of all sub-tiles is. Levels are stored in the order in which they are looped over.
+
+Needs:   Einsum, edges of sub-tiles.
+Gives:   Einsum with another order, and formats that agree with it; the same one where there are not too many sums, or where the
+         edges leave too many.
+Source:  ours. Onyx has no loop order whose sums are around three indices (JSSC III-C: one vector, or one matrix).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.expr import Access, changed
+from sardonyx.compiler.lang.formats import gap
+from sardonyx.hw.arch.primitive import MOST_ACCUMULATED
+from sardonyx.tensors.fibertree import Format
+
+
+def too_many(einsum: Einsum) -> dict[str, tuple[str, ...]]:
+    """Summed indices around more indices of the result than an accumulator keeps, from the outermost in, and the latter."""
+    return {index: inner for index, inner in einsum.accumulated.items() if len(inner) > MOST_ACCUMULATED}
+
+
+def unkept(einsum: Einsum) -> str:
+    """Which sums are too many, in words; empty if none are."""
+    for summed, inner in too_many(einsum).items():
+        return (f"sums over {summed} are for each {' and '.join(inner)}, but an accumulator keeps those for {MOST_ACCUMULATED} "
+                f"indices, so that {len(inner) - MOST_ACCUMULATED} of these need sub-tiles of one coordinate, or {summed} does")
+    return ""
+
+
+def settled(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
+    """A statement as sub-tiles of some edges are computed."""
+    found = einsum
+    for index in reversed(too_many(einsum)):
+        if edges[index] == 1:
+            order, last = _without(found.order, index), found.nest[-1]
+            at = order.index(last) + 1
+            found = replace(found, order=(*order[:at], index, *order[at:]))
+    while left := too_many(found):
+        outer, inner = next(iter(left.items()))
+        lone = [index for index in inner if edges[index] == 1]
+        if not lone:
+            return einsum
+        order = _without(found.order, lone[0])
+        at = order.index(outer)
+        found = replace(found, order=(*order[:at], lone[0], *order[at:]))
+    return found if found is einsum else _stored(einsum, found.order)
+
+
+def with_lone(einsum: Einsum, edges: Mapping[str, int], said: Collection[str] = ()) -> dict[str, int]:
+    """Edges with 1 in place of some that nobody has said, so that no sums are too many, as far as these allow it: for the
+    outermost indices of the result inside, or else for what is summed."""
+    found = dict(edges)
+    while left := too_many(settled(einsum, found)):
+        outer, inner = next(iter(left.items()))
+        free = [index for index in inner if index not in said and found[index] > 1]
+        if sum(found[index] > 1 for index in inner) - len(free) > MOST_ACCUMULATED:
+            free = [] if outer in said else [outer]
+        if not free:
+            break
+        found[free[0]] = 1
+    return found
+
+
+def uncut(einsum: Einsum) -> Einsum:
+    """A statement as it is computed where there are no operands to cut."""
+    several = dict.fromkeys(einsum.order, 2)
+    return settled(einsum, with_lone(einsum, several))
+
+
+def _without(order: tuple[str, ...], index: str) -> tuple[str, ...]:
+    return tuple(each for each in order if each != index)
+
+
+def _stored(einsum: Einsum, order: tuple[str, ...]) -> Einsum:
+    """A statement in another order, its levels in that order; the same one if its result cannot be stored so."""
+    def moved(access: Access) -> Access:
+        own = access.format
+        modes = tuple(sorted(own.order, key=lambda mode: order.index(access.indices[mode])))
+        return replace(access, format=Format("".join(own.letters[own.order.index(mode)] for mode in modes), modes))
+
+    result = moved(einsum.result)
+    return einsum if gap(result.format) else replace(einsum, order=order, result=result, expr=changed(einsum.expr, moved))

@@ -1,0 +1,148 @@
+"""Sums around three and more indices of the result: any order of loops, in sub-tiles of one coordinate of some of them."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statements import agreeing, random_operands
+from tilings import check, message
+
+from sardonyx.compiler.ir.sam_reduce import Accumulator, Reducer
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse.blocks import map_graph
+from sardonyx.compiler.sparse.estimate import cycles
+from sardonyx.compiler.sparse.lower import lower
+from sardonyx.compiler.sparse.normalize import normalize
+from sardonyx.compiler.sparse.settled import settled, too_many, uncut
+from sardonyx.compiler.sparse.tiling import tile
+from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.sim.expected import by_slot, expected
+from sardonyx.sim.golden import einsum as golden
+from sardonyx.sim.model.tokens import fabric
+from sardonyx.tensors.values import to_array
+
+TTM = "X(i,j,l) = B(i,j,k) * C(k,l)"
+MTTKRP = "X(i,j,l) = B(i,k,j) * C(k,l) * D(k,j)"
+FOUR = "X(i,j,l,m) = B(i,j,k) * C(k,l,m)"
+TWICE = "X(i,j,l) = B(i,k,n) * C(k,j) * D(n,l)"
+RELU = "X(i,j,l) = relu(B(i,j,k) * C(k,l) - 1)"
+ADDED = "X(i,j,l) = (B(i,j,k) + C(i,j,k)) * D(k,l)"
+SELF = "X(i,j,l) = B(i,k,j) * B(j,k,l)"
+MEANING = {TTM: "ijk,kl->ijl", MTTKRP: "ikj,kl,kj->ijl", FOUR: "ijk,klm->ijlm", TWICE: "ikn,kj,nl->ijl"}
+
+
+@pytest.mark.parametrize("text,more", [(TTM, 6), (MTTKRP, 6), (TWICE, 48), (RELU, 6), (ADDED, 6), (SELF, 6)])
+def test_every_order_of_loops_gives_the_words_of_golden(text, more):
+    found = [parse(text, order) for order in permutations(parse(text).order)]
+    assert sum(bool(too_many(einsum)) for einsum in found) == more
+    for n, einsum in enumerate(found[::1 if len(found) < 100 else 5]):
+        operands = random_operands(einsum, agreeing(einsum, [5, 3, 2, 7, 3]), [0.5, 0.3], n)
+        check(einsum, operands, narrow=n % 2 == 0)
+
+
+def test_orders_around_four_indices_give_the_words_of_golden():
+    orders = [each for each in permutations("ijlmk") if each.index("k") < 2]
+    for n, order in enumerate(orders):
+        einsum = parse(FOUR, order)
+        lone = [index for index in order if index != "k"][order.index("k"):][:2 - order.index("k")]
+        operands = random_operands(einsum, agreeing(einsum, [3, 2, 5, 3, 2]), [0.5], n)
+        tiling = check(einsum, operands, {index: 2 for index in order if index not in lone}, narrow=n % 2 == 0)
+        assert all(tiling.edges[index] == 1 for index in lone)
+
+
+@pytest.mark.parametrize("text", MEANING)
+def test_the_sum_of_sub_tiles_is_what_numpy_makes_of_dense_arrays(text):
+    einsum = parse(text, sorted(parse(text).order, key=lambda index: index in "ijlm"))
+    assert too_many(einsum)
+    operands = random_operands(einsum, agreeing(einsum, [5, 3, 7, 2, 3]), [0.5], 1)
+    dense = [to_array(operands[access.tensor]).astype(np.int64) for access in einsum.operands]
+    assert np.array_equal(to_array(check(einsum, operands).combine(
+        golden.evaluate(by_slot(work.einsum), work.operands(item)) for work in [tile(einsum, operands, 1024, narrow=True)]
+        for item in range(len(work)))), np.einsum(MEANING[text], *dense))
+
+
+@settings(max_examples=40)
+@given(text=st.sampled_from([TTM, MTTKRP, TWICE, RELU, ADDED, SELF]), order=st.permutations("ijlkn"),
+       extents=st.lists(st.sampled_from([0, 1, 2, 5, 7]), min_size=5, max_size=5), edge=st.integers(1, 3),
+       letters=st.text("ds", min_size=6, max_size=6), form=st.sampled_from(["sss", "dss", "dds", "ssd", "sdd", "ddd"]),
+       densities=st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=3, max_size=3), seed=st.integers(0, 99),
+       narrow=st.booleans())
+def test_orders_formats_and_edges_at_random_give_the_words_of_golden(text, order, extents, edge, letters, form, densities, seed,
+                                                                     narrow):
+    plain = parse(text)
+    formats = {name: (letters * 2)[at:at + rank] for at, (name, rank) in enumerate(plain.tensors.items())} | {"X": form}
+    einsum = parse(text, [index for index in order if index in plain.order], formats)
+    operands = random_operands(einsum, agreeing(einsum, extents), densities, seed)
+    check(einsum, operands, {einsum.order[-1]: edge} if text != RELU else None, narrow)
+
+
+@pytest.mark.parametrize("text,order,edges,found,formats", [
+    (TTM, "kijl", {"i": 1, "j": 3, "k": 4, "l": 7}, "ikjl", "sss021 ss01 sss012"),
+    (TTM, "kijl", {"i": 5, "j": 3, "k": 1, "l": 7}, "ijlk", "sss012 ss10 sss012"),
+    (TTM, "kijl", {"i": 5, "j": 1, "k": 4, "l": 7}, "jkil", "sss120 ss01 sss102"),
+    (TTM, "kijl", {"i": 1, "j": 1, "k": 4, "l": 7}, "ikjl", "sss021 ss01 sss012"),
+    (TTM, "kijl", {"i": 5, "j": 3, "k": 4, "l": 7}, "kijl", "sss201 ss01 sss012"),
+    (TTM, "ikjl", {"i": 1, "j": 1, "k": 1, "l": 1}, "ikjl", "sss021 ss01 sss012"),
+    (TWICE, "nkijl", {"i": 9, "j": 9, "k": 1, "l": 9, "n": 1}, "ijlnk", "sss021 ss10 ss10 sss012"),
+    (TWICE, "nikjl", {"i": 1, "j": 9, "k": 9, "l": 9, "n": 9}, "inkjl", "sss021 ss01 ss01 sss012")])
+def test_a_loop_that_turns_once_goes_where_it_needs_no_sums(text, order, edges, found, formats):
+    einsum = settled(parse(text, order), edges)
+    stored = {access.slot: str(access.format) for access in (*einsum.operands, einsum.result)}
+    assert ("".join(einsum.order), " ".join(stored.values())) == (found, formats)
+
+
+def test_sub_tiles_of_one_coordinate_of_the_result_are_accumulated_and_of_the_sum_multiplied():
+    for edges, kinds in (({"i": 1, "j": 4, "k": 4, "l": 4}, {"k": ("j", "l")}), ({"i": 4, "j": 4, "k": 1, "l": 4}, {})):
+        graph = lower(settled(parse(TTM, "kijl"), edges))
+        assert {op.index: op.inner for op in graph.nodes.values() if isinstance(op, Accumulator)} == kinds
+        assert any(isinstance(op, Reducer) for op in graph.nodes.values()) == (not kinds)
+
+
+def test_a_dense_result_that_could_not_be_stored_so_settles_at_another_index():
+    einsum = parse(TTM, "kijl", {"X": "dss"})
+    assert settled(einsum, {"i": 4, "j": 1, "k": 4, "l": 4}) is einsum
+    assert settled(einsum, {"i": 1, "j": 4, "k": 4, "l": 4}).result.format == einsum.result.format
+
+
+@pytest.mark.parametrize("edges,told", [
+    ({"j": 2}, {"i": 1, "j": 2, "k": 4, "l": 7}), ({"i": 2}, {"i": 2, "j": 1, "k": 4, "l": 7}),
+    ({"i": 2, "j": 2, "l": 2}, {"i": 2, "j": 2, "k": 1, "l": 2}), ({"k": 1}, {"i": 5, "j": 3, "k": 1, "l": 7}), (1, None)])
+def test_edges_that_nobody_gives_are_whole_but_for_one(edges, told):
+    einsum = parse(TTM, "kijl")
+    operands = random_operands(einsum, agreeing(einsum, [4, 5, 3, 7]), [0.5], 1)
+    assert check(einsum, operands, edges).edges == (told or dict.fromkeys("kijl", 1))
+
+
+def test_edges_that_leave_too_many_sums_are_refused_with_some_that_do_not():
+    einsum = parse(TTM, "kijl")
+    operands = random_operands(einsum, agreeing(einsum, [4, 5, 3, 7]), [0.5], 1)
+    sums = (f"{TTM}: sums over k are for each i and j and l, but an accumulator keeps those for 2 indices, so that 1 of these "
+            "need sub-tiles of one coordinate, or k does\n  try: ")
+    assert message(tile, einsum, operands, 1024, 2) == f"{sums}use tile={{'k': 2, 'i': 1, 'j': 2, 'l': 2}}"
+    check(einsum, operands, {"k": 2, "i": 1, "j": 2, "l": 2})
+    assert message(tile, einsum, operands, 1024, {"k": 3, "i": 2, "j": 2, "l": 2}).startswith(sums)
+
+
+def test_chosen_edges_are_as_good_as_those_of_the_order_that_sub_tiles_have():
+    operands = random_operands(parse(TTM), dict(zip("ijlk", (40, 30, 50, 60), strict=True)), [0.01, 0.05], 1)
+    least = {}
+    for order in ("kijl", "ikjl", "ijlk"):
+        tiling = tile(parse(TTM, order), operands, 1024, narrow=True)
+        least[order] = cycles(normalize(tiling.einsum), tiling)
+    assert least["kijl"] <= 1.05 * min(least.values())
+
+
+def test_without_operands_a_statement_is_what_sub_tiles_of_one_coordinate_compute():
+    assert uncut(parse(FOUR, "kijlm")).order == ("i", "j", "k", "l", "m")
+    assert uncut(parse(TTM)) is not None and uncut(parse(TTM)).order == parse(TTM).order
+
+
+def test_the_model_of_the_fabric_gives_the_words_of_numpy():
+    einsum = parse(MTTKRP, "kijl")
+    operands = random_operands(einsum, agreeing(einsum, [7, 5, 3, 4]), [0.5], 1)
+    work = Work(tile(einsum, operands, 1024, {"j": 2}))
+    given = fabric.run_graph(map_graph(lower(work.tiling.einsum)), list(work.transactions()))
+    for found, right in zip(given, expected(work), strict=True):
+        assert {name: each.tolist() for name, each in found.items()} == {name: each.tolist() for name, each in right.items()}
