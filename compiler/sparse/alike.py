@@ -20,7 +20,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from sardonyx.tensors.coordinates import Ints, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, ordered, side_by_side, starts
 from sardonyx.tensors.joins import keys
 
 from .tiles import Tiles
@@ -99,19 +99,20 @@ def _places(tiles: Tiles, owners: Ints, coords: Ints, shared: Sequence[str]) -> 
 def _meetings(one: Tiles, other: Tiles, shared: Sequence[str], prefix: Sequence[str]) -> float:
     """How often the coordinates of some outermost levels are the same in two tiles that meet."""
     left, right = keys(*(_distinct(tiles, shared, prefix) for tiles in (one, other)))
-    ordered = np.sort(left)
-    return float((np.searchsorted(ordered, right, "right") - np.searchsorted(ordered, right)).sum())
+    # Neighbours are looked for one after the other, which stays in the cache.
+    left, right = np.sort(left), np.sort(right)
+    return float((np.searchsorted(left, right, "right") - np.searchsorted(left, right)).sum())
 
 
 def _distinct(tiles: Tiles, shared: Sequence[str], prefix: Sequence[str]) -> Ints:
     """Of every tile the distinct coordinates of some outermost levels, behind those of the tile that the other operand has."""
     rows = _owned(tiles, prefix)
-    return np.column_stack((tiles.ids[rows[:, 0]][:, [tiles.access.indices.index(index) for index in shared]], rows[:, 1:]))
+    return side_by_side(*(tiles.ids[:, tiles.access.indices.index(index)][rows[:, 0]] for index in shared), *rows[:, 1:].T)
 
 
 def _owned(tiles: Tiles, prefix: Sequence[str]) -> Ints:
     """The number of every tile and the distinct coordinates of some outermost levels in it."""
     owners = np.repeat(np.arange(len(tiles.ids)), np.diff(tiles.bounds))
-    rows = np.column_stack((owners, tiles.coords[:, [tiles.access.indices.index(index) for index in prefix]]))
-    rows = rows[sort_rows(rows)]
-    return rows[starts(rows)]
+    rows = ordered(side_by_side(owners, *(tiles.coords[:, tiles.access.indices.index(index)] for index in prefix)))
+    # Of all levels, each nonzero has coordinates of its own.
+    return rows if len(prefix) == len(tiles.access.indices) else rows[starts(rows)]

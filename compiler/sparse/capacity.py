@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx.tensors.coordinates import Ints, Rows, sort_rows, starts
+from sardonyx.tensors.coordinates import Ints, Rows, ordered, side_by_side, starts
 from sardonyx.tensors.fibertree import Format
 from sardonyx.tensors.joins import matches
 
@@ -23,15 +23,17 @@ from .pairing import ABSENT
 def positions(owners: Ints, coords: Ints, count: int, form: Format, shape: Sequence[int]) -> Ints:
     """Positions of each level of each tile.
 
-    `owners` and `coords` are the tile and the coordinates of every nonzero, `shape` is that of all `count`
-    tiles. Returns int64[count, rank].
+    `owners` and `coords` are the tile and the coordinates of every nonzero, each once, `shape` is that of all
+    `count` tiles. Returns int64[count, rank].
     """
-    rows = np.column_stack((owners, coords[:, list(form.order)]))
-    rows = rows[sort_rows(rows)]
+    # Of the innermost level every nonzero is a position of its own, so what is above it decides the order.
+    rows = ordered(side_by_side(owners, *(coords[:, mode] for mode in form.order[:-1]))) if form.rank > 1 else owners[:, None]
     found = np.ones((count, form.rank + 1), dtype=np.int64)
     for level, mode in enumerate(form.order):
         if form.is_dense(level):
             found[:, level + 1] = found[:, level] * shape[mode]
+        elif level == form.rank - 1:
+            found[:, level + 1] = np.bincount(owners, minlength=count)
         else:
             first = starts(rows[:, :level + 2])
             found[:, level + 1] = np.bincount(rows[first, 0], minlength=count)
@@ -96,5 +98,5 @@ def _columns(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _distinct(rows: Ints) -> Ints:
-    rows = rows[sort_rows(rows)]
+    rows = ordered(rows)
     return rows[starts(rows)]

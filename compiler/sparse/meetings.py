@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx.tensors.coordinates import Rows, sort_rows, starts
+from sardonyx.tensors.coordinates import Rows, ordered, side_by_side, starts
 from sardonyx.tensors.fibertree import DENSE
 
 from .normalize import Node, Product, Sum, live
@@ -119,10 +119,9 @@ def shape_words(tiling: Tiling, rows: int | None = None) -> dict[str, int]:
 def _crowds(tiles: Tiles, names: Sequence[str]) -> tuple[Floats, Floats]:
     """Of each tile, and at last of an absent one: the nonzeros at every place of some indices, squared and summed; and the
     most at one of them."""
-    columns = [tiles.access.indices.index(name) for name in names]
+    columns = [tiles.coords[:, tiles.access.indices.index(name)] for name in names]
     owners = np.repeat(np.arange(len(tiles.ids)), np.diff(tiles.bounds))
-    rows = np.column_stack((owners, tiles.coords[:, columns]))
-    rows = rows[sort_rows(rows)]
+    rows = ordered(side_by_side(owners, *columns))
     first = np.flatnonzero(starts(rows))
     crowds = np.diff(np.append(first, len(rows))).astype(np.float64)
     owners = rows[first, 0]

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.tensors.coordinates import Coo, pack, sort_rows, sum_rows, wrap
+from sardonyx.tensors.coordinates import Coo, ordered, pack, side_by_side, sort_rows, sum_rows, wrap
 
 # Three columns up to 2**40 do not fit one word, so both ways of comparing rows are seen.
 ROWS = st.sampled_from([2, 1 << 40]).flatmap(
@@ -16,6 +16,21 @@ def table(rows):
 @given(ROWS)
 def test_rows_are_sorted_lexicographically(rows):
     assert table(rows)[sort_rows(table(rows))].tolist() == sorted(map(list, rows))
+
+
+@given(ROWS)
+def test_rows_in_order_stay_where_they_are(rows):
+    found = ordered(table(rows))
+    assert found.tolist() == sorted(map(list, rows)) and (ordered(found) is found or pack(found) is None)
+
+
+def test_rows_too_long_for_a_word_are_ordered():
+    assert ordered(np.array([[1 << 40, 2], [1, 1 << 41], [1, 7]])).tolist() == [[1, 7], [1, 1 << 41], [1 << 40, 2]]
+
+
+def test_columns_side_by_side_are_rows():
+    rows = side_by_side(np.array([1, 2, 3]), np.array([4, 5, 6]))
+    assert rows.tolist() == [[1, 4], [2, 5], [3, 6]] and rows.T.flags.c_contiguous
 
 
 @given(ROWS)
