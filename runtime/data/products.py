@@ -13,7 +13,7 @@ stream its terms:
 
 `compiler/dense/map/weights.py` says how these are walked. Where they cannot be, the host turns a factor, once. Each store
 stream has an image of its columns, every one of `lanes`. Tiles come row by row or column by column, as those of pictures
-(`frames.py`). The sums of the run before, which come in the first step of each row with zeros behind them, are arranged.
+(`frames.py`). Sums of the run before lie as a result of NumPy does, and a word comes in all steps of its row.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from ...compiler.dense.map.weights import Weights
 from ...hw.arch.glb import LANES
 from ..commands import Box
 from .frames import short
-from .load_loops import in_order, joined
+from .load_loops import joined
 from .result import Part
 from .stack import Stack
 from .tile import Source, Tile
-from .window import filled, rows
+from .window import Window, filled, rows
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,7 @@ class Products:
             streams: dict[str, Source] = {f"{ROWS}.{number}": stack(x, y, number, most)
                                           for number in range(self.width // self._steps)}
             if self.carry is not None:
-                for lane in range(self.lanes):
-                    streams[f"{CARRY}.{lane}"] = in_order(self._carried(x + lane, y))
+                streams |= {f"{CARRY}.{lane}": self._carried(x + lane, y, most) for lane in range(self.lanes)}
             yield Tile(streams, {f"{self.name}.{lane}": Part(whole, (y, x // self.lanes), (self.rows, 1))
                                  for lane in range(self.lanes)})
 
@@ -144,13 +143,16 @@ class Products:
         nest = joined([[(self._steps, pitch)], [(weights.rows + self.rows, 1)]], [1, 1])
         return Stack(boxes, at, self._steps * pitch, nest, most)
 
-    def _carried(self, x: int, y: int) -> np.ndarray:
-        """The sums of a column that go into a tile, where the rows of right come."""
-        assert self.carry is not None
-        words = np.zeros((self.weights.rows + self.rows, self._steps), np.uint16)
-        column = self.carry[y:y + self.rows, x:x + 1]
-        words[self.weights.rows:self.weights.rows + len(column), :column.shape[1]] = column
-        return words.reshape(-1)
+    @cached_property
+    def _sums(self) -> np.ndarray:
+        """The sums of the run before as `Box` takes images, behind as many rows as weights take."""
+        assert self.carry is not None, "there was one"
+        height, width = (-size % part for size, part in zip(self.carry.shape, (self.rows, self.lanes), strict=True))
+        return rows(np.pad(self.carry, [(self.weights.rows, height), (0, width)]))
+
+    def _carried(self, x: int, y: int, most: int) -> Window:
+        """The sums of a column that go into a tile, each in every step of its row."""
+        return Window(self._sums, (np.full(self._steps, x), np.arange(y, y + self.weights.rows + self.rows)), most)
 
     def cycles(self) -> int:
         """How many cycles all tiles should take, roughly: one for every point of the grid."""

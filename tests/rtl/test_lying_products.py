@@ -71,7 +71,9 @@ def test_streams_that_begin_within_lines(terms: int, unrolled: int, turns: str) 
 
 
 @pytest.mark.parametrize(("terms", "unrolled", "turns"), [
-    (16, 4, "left"), (40, 4, "left"), (10, 2, "left right"), (32, 4, "right")])
+    (16, 4, "left"), (40, 4, "left"), (10, 2, "left right"), (32, 4, "right"),
+    # In two runs, with sums of the first one.
+    (70, 4, "left")])
 def test_firmware_brings_factors_as_they_lie(terms: int, unrolled: int, turns: str) -> None:
     left, right = noise("int16", (terms, 13)), noise("int16", (60, terms), 1)
     report = check(product(terms, unrolled, turns=turns), left, right, turns, "rtl-system", (4, 60))

@@ -50,7 +50,7 @@ def product_limit(product: Product, arch: Arch) -> Limit:
     carries, sums = steps * terms < product.terms, steps > 1
 
     def short(lanes: int) -> list[Demand]:
-        needs = demands(lanes * (terms + sums), lanes, terms + lanes * carries, lanes, arch)
+        needs = demands(lanes * (terms + sums + carries), lanes, terms + lanes * carries, lanes, arch)
         return [each for each in needs if each.needed > each.has]
 
     lanes = next(lanes for lanes in count() if short(lanes + 1))

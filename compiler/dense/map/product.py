@@ -11,7 +11,8 @@ of all steps of a row. Weights come on the streams of the rows, before them (`we
 step`` of left in points y < 0, and of right in points y = 0 .. , so that its terms lie beside each other in memory. A program
 takes `products` load streams and `lanes` store streams, ``products * lanes`` PEs for the products and `lanes` for the sums.
 
-Longer sums than register files have words for go through in several runs; `carry` streams bring what the runs before gave.
+Longer sums than register files have words for go through in several runs; `carry` streams bring what the runs before gave, the
+same word in every step of a row, and a PE for each lane adds it to the whole sum.
 
 Needs:   Pipeline; elements of at most 16 bits, results of 16 bits (which wrap).
 Gives:   Product, PeGraph on the grid (step, y).
@@ -254,10 +255,6 @@ def graph(product: Product, weights: Weights, products: int, carries: bool, ops:
 
     for lane in range(lanes):
         total: Ref | None = None
-        if carries:
-            name = f"{CARRY}.{lane}"
-            inputs[name] = Stream(name, (1, 1), (0, 0), (1, 1), (None, None))
-            total = add(PeNode("input", name=name))
         for term in range(products):
             operands: dict[str, PeOperand] = {"a": Ref(term, (0, 0)), "b": weights.held(lane, term)}
             if total is None:
@@ -269,6 +266,10 @@ def graph(product: Product, weights: Weights, products: int, carries: bool, ops:
         assert total is not None, "there is a product"
         if steps > 1:
             total = add(PeNode("adc", {"a": total, "b": Running(), "d": 0}))
+        if carries:
+            name = f"{CARRY}.{lane}"
+            inputs[name] = Stream(name, (0, 1), (0, 0), (1, 1), (None, None))
+            total = add(PeNode("adc", {"a": total, "b": add(PeNode("input", name=name)), "d": 0}))
         results[f"{product.name}.{lane}"] = Ref(total.node, (steps - 1, 0))
     outputs = {name: Stream(name, (1, 1), (0, 0), (1, 1), (None, None)) for name in results}
     return PeGraph(("step", "y"), tuple(nodes), inputs, results, outputs)
