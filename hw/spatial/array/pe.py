@@ -153,8 +153,8 @@ class Pe(Component):
     later is kept for as many steps, and then for as many cycles as they are behind. Names: ``v_from_x_y`` is variable v of the
     PE at this position minus (x, y), ``v_given`` is what others read of v a step later, ``v_given_flowing`` a cycle later,
     ``_after_n`` n steps later, ``_after_n_and_m`` and m cycles; ``T_word`` is the word of tensor T at this PE's port,
-    ``T_result`` the one that leaves. Of a tensor of which a PE keeps a word ``T_i``, ``T_load``, ``T_take`` and ``T_next`` are
-    those of `keep_members`.
+    ``T_result`` the result of a cycle ago. Of a tensor of which a PE keeps a word ``T_i``, ``T_load``, ``T_take`` and
+    ``T_next`` are those of `keep_members`.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Pe(Component):
     v_rule : In(n)     One-hot or zero, for a variable or result of n + 1 rules.
     All other ports are numbers in two's complement, of the bits of the variable or tensor.
 
-    Timing: ports of delay 0 and results follow the inputs in the same cycle; all others are registers.
+    Timing: ports of delay 0 follow the inputs in the same cycle; all others are registers.
     Source: Stellar IV-C, Fig. 11. Departure: no counters, see `beat`.
     """
 
@@ -205,8 +205,12 @@ class Pe(Component):
                     m.d.sync += ago[name, delay].eq(ago[name, delay - 1])
         for name, _, found in self.kind.variables:
             m.d.comb += now[name].eq(self._choice(rule_name(name), found, ago))
-        for tensor, slot, _, found in self.kind.results:
-            m.d.comb += getattr(self, result_name(tensor, slot)).eq(self._choice(rule_name(tensor, slot), found, ago))
+        for tensor, slot, wide, found in self.kind.results:
+            # A register here, and not where it leaves: what makes cells of each module alone has what a result is made by and
+            # the enable behind it at once.
+            result = Signal(wide, name=f"{result_name(tensor, slot)}_1", reset_less=True)
+            m.d.sync += result.eq(self._choice(rule_name(tensor, slot), found, ago))
+            m.d.comb += getattr(self, result_name(tensor, slot)).eq(result)
         flowing: dict[tuple[str, int, int], Value] = {(name, steps, 0): value for (name, steps), value in ago.items()}
         for name, steps, cycles in self.kind.given:
             for late in range(1, 1 + cycles):

@@ -98,8 +98,7 @@ class Wave(Component):
             steps = tuple(spatial.launch(port.position, word.step) for word in port.words)
             result = getattr(pes[port.position], result_name(port.tensor, port.slot))
             soon = launched.at(port.position, steps, LATENCY + RESULT - 1)
-            m.d.comb += [getattr(self, f"{port.name}_word").eq(delayed(m, result, RESULT, port.name, True)),
-                         getattr(self, f"{port.name}_soon").eq(soon),
+            m.d.comb += [getattr(self, f"{port.name}_word").eq(result), getattr(self, f"{port.name}_soon").eq(soon),
                          getattr(self, f"{port.name}_given").eq(delayed(m, soon, 1, f"{port.name}_given"))]
         launched.spread()
         m.d.comb += [beat.ready.eq(Cat(at_first).all()), beat.complete.eq(Cat(complete).all())]
