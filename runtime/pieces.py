@@ -36,7 +36,8 @@ def reads(program: Program, place: Place, writes: Mapping[str, Writes], pictures
     of a block of those whose blocks have numbers."""
     for each in program.stores:
         how = writes.get(each.name)
-        landing = Landing(pictures[each.name], how.box.corner, how.box.shape, how.pitch) if how and how.box else None
+        box = how.box if how else None
+        landing = Landing(pictures[box.image or each.name], box.corner, box.shape, how.pitch) if how and box else None
         words = (landing.words if landing is not None else each.count * transactions if each.loops else
                  slots[each.name] * each.blocks * transactions if each.blocks else None)
         # Each element is stored once.

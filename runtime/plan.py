@@ -225,14 +225,14 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         lying = sum(each.words.size for each in loads if each.box is not None)
         for name, each in writes.items():
             if each.box is not None:
-                pictures.setdefault(name, np.zeros(each.box.whole, np.uint16))
+                pictures.setdefault(each.box.image or name, np.zeros(each.box.whole, np.uint16))
         gives = tuple(read_back(program, place, writes, pictures, count, {name: room for name, (room, _) in numbered.items()}))
         placed = sum(each.words or 0 for each in gives if each.landing)
         ends = (launch_ended if goes_on else run_ended)(program, place, runs.cycles)
         yield Launch(loads, tuple(starts), tuple(ends), gives, count,
                      # Loops may read a word that is held once several times.
                      sum(each.count for each in reads.values()), lying, sum(each.words.size for each in loads) - lying,
-                     {each.stream: tuple(work.parts[each.stream].of(pictures[each.stream]) for work in batch.works)
+                     {each.stream: tuple(work.parts[each.stream].of(each.landing.image) for work in batch.works)
                       for each in gives if each.landing},
                      placed, sum(each.words or 0 for each in gives) - placed,
                      None not in (before, batch.part) and before != batch.part, joins, goes_on, left)

@@ -26,13 +26,17 @@ from .sim.engines import Run
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: size of the result and sides of a tile, x first, lanes, and for which machine; None: as it comes."""
+    """What is asked for: size of the result and sides of a tile, x first, lanes, and for which machine; None: as it comes.
+
+    stripes: whether lanes take stripes of a tile, or its columns in turn; None: what is better.
+    """
 
     size: tuple[int, ...]
     tile: tuple[int, ...] | None
     lanes: int | None
     arch: Arch
     seed: int
+    stripes: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -143,21 +147,25 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wante
     asked = plan(pipeline, words.dims, tile=wanted.tile is None, lanes=wanted.lanes is None)
     lanes, size = wanted.lanes if wanted.lanes is not None else asked.lanes or 1, _sides(words, wanted.size)
     if wanted.tile is None and any(dim not in asked.sides for dim in words.dims):
-        compiled, part = compile_picture(words, wanted.arch, size, lanes, wanted.seed, asked.sides, tell)
+        compiled, part = compile_picture(words, wanted.arch, size, lanes, wanted.seed, asked.sides, tell, wanted.stripes)
         sides: Sequence[int] = part
     else:
         sides = wanted.tile if wanted.tile is not None else [asked.sides[dim] for dim in words.dims]
         part = _part(size, sides, lanes)
-        compiled = compile_words(words, wanted.arch, part, lanes, wanted.seed, tell)
+        compiled = compile_words(words, wanted.arch, part, lanes, wanted.seed, tell, wanted.stripes)
     frames = Frames(compiled.walk, images, wanted.size, part,
                     {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
     schedule = said(asked, words.dims, sides, lanes, (wanted.tile is not None, wanted.lanes is not None))
-    return compiled, frames, part, lambda: {"lanes": _limited(lanes, limit(compiled.pes, wanted.arch, part)),
-                                            "schedule": schedule, "selection": compiled.selection}
+    way = "" if lanes == 1 else " (stripes)" if compiled.walk.striped else " (columns in turn)"
+    return compiled, frames, part, lambda: {
+        "lanes": _limited(lanes, limit(compiled.pes, wanted.arch, part, wanted.stripes), way), "schedule": schedule,
+        "selection": compiled.selection}
 
 
 def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted,
              tell: Callable[[str], None]) -> _Made:
+    if wanted.stripes is not None:
+        raise UserError("lanes of a matrix product take columns of its result", "stripes", "leave it out")
     dims, size = pipeline.funcs[product.name].args, wanted.size
     asked = plan(pipeline, dims, tile=wanted.tile is None, lanes=wanted.lanes is None, taken=product.reduced)
     lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
@@ -174,8 +182,8 @@ def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarr
                                            **({"turned": how} if (how := turned(product, weights)) else {})}
 
 
-def _limited(lanes: int, most: Limit) -> str:
-    return f"{lanes} of at most {most.lanes}: {most.why}"
+def _limited(lanes: int, most: Limit, way: str = "") -> str:
+    return f"{lanes}{way} of at most {most.lanes}: {most.why}"
 
 
 def _sides(words: WordGraph, size: Sequence[int]) -> list[int]:

@@ -10,6 +10,7 @@ from halide_programs import C, X, Y, image, name_of
 from halide_runs import COLOUR, PHOTO, exactly, func, refused
 
 import sardonyx.halide
+from sardonyx.apps.dense import matrix_product
 from sardonyx.hw.arch.errors import UserError
 
 
@@ -73,9 +74,17 @@ def test_tiles_and_lanes_must_fit() -> None:
         f"Func {name_of(copy)}: a tile of 5 for results over x, y\n  try: give 2 positive sizes, one for each of x, y")
 
 
+def test_lanes_of_a_matrix_product_are_no_stripes() -> None:
+    square = np.eye(4, dtype=np.int16)
+    product = matrix_product.build(4)
+    assert refused(product, inputs={"weights": square, "rows": square}, stripes=True) == (
+        f"Func {name_of(product)}, stripes: lanes of a matrix product take columns of its result\n  try: leave it out")
+
+
 @pytest.mark.parametrize("name,value,text", [
     ("unroll", 0, "it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ("unroll", "2", "it is '2', which is no whole number\n  try: give a whole number, 1 or more"),
+    ("stripes", "yes", "it is 'yes', which is neither true nor false\n  try: give True or False"),
     ("tile", 4, "it is 4, which is no sequence of sizes\n  try: give sizes, x first, as tile=(64, 64)"),
     ("tile", (2.5, 3), "it is 2.5, which is no whole number\n  try: give a whole number, 1 or more"),
     ("shape", np.array(4), "it is array(4), which is no sequence of sizes\n  try: give sizes, x first, as shape=(64, 64)"),

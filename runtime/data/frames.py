@@ -2,11 +2,12 @@
 
 Images are NumPy arrays with y first, streams and points are x first. A result is computed in tiles of one shape; the last ones
 reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on: as far as tiles
-reach, they stand around it. A stream that takes every second element, as one of two lanes does, has an image of these. What a
-boundary condition says of an image is gathered here, word by word, once for all tiles.
+reach, they stand around it. A stream that takes every second element, as one of two lanes does that take columns in turn, has
+an image of these; stripes read one image, and give one. What a boundary condition says of an image is gathered here, word by
+word, once for all tiles.
 
-Tiles come row by row: those of a launch are in one step, so that it ends with its row. Where a row takes few cycles and columns
-have more tiles, of whatever dimension, these come column by column.
+Tiles come row by row, in each stripe in its own: those of a launch are in one step, so that it ends with its row. Where a row
+takes few cycles and columns have more tiles, of whatever dimension, these come column by column.
 """
 
 from __future__ import annotations
@@ -73,9 +74,20 @@ class Frames:
         return tuple(size for size, plane in zip(self.shape, planes, strict=True) if plane is None)
 
     @property
+    def _stripe(self) -> int:
+        """Columns of a stripe; the last one reaches beyond the picture. As many tiles take them as if lanes took turns."""
+        return -(-self._sides[0] // self.tile[0]) * self.tile[0] // self.walk.lanes
+
+    def _first(self, corner: Sequence[int], lane: int) -> tuple[int, ...]:
+        """The first element of a tile in a lane."""
+        return corner[0] + lane * (self._stripe if self.walk.striped else 1), *corner[1:]
+
+    @property
     def _corners(self) -> list[tuple[int, ...]]:
-        """First element of every tile, x fastest, or the dimension of most tiles; the last one slowest."""
+        """First element of every tile, of the first stripe, x fastest, or the dimension of most tiles; the last one slowest."""
         starts = [range(0, whole, part) for whole, part in zip(self._sides, self.tile, strict=True)]
+        if self.walk.striped:
+            starts[0] = range(0, self._stripe, self.tile[0] // self.walk.lanes)
         down = max(range(len(starts)), key=lambda dim: len(starts[dim]))
         fastest = down if short(len(starts[0]), len(starts[down]), self.walk.grid.points) else 0
         order = [*(dim for dim in reversed(range(len(starts))) if dim != fastest), fastest]
@@ -89,15 +101,20 @@ class Frames:
                        {store.name: self._part(store, corner) for store in self.walk.stores})
 
     def _part(self, store: Store, corner: Sequence[int]) -> Part:
-        """What a tile gives of the image of a store stream, which has the columns of its lane, in whole tiles."""
-        tiles = [-(-whole // part) for whole, part in zip(self._sides, self.tile, strict=True)]
-        whole = [count * side for count, side in zip(tiles, store.counts, strict=True)]
-        first = corner[0] // store.lanes, *corner[1:]
-        return Part((*whole[:0:-1], filled(whole[0])), tuple(first[::-1]), store.counts[::-1])
+        """What a tile gives of an image in whole tiles: that of a store stream, which has the columns of its lane, or of all
+        stripes."""
+        columns, *rest = (-(-whole // part) * part for whole, part in zip(self._sides, self.tile, strict=True))
+        row, (x, *others) = filled(columns // self.walk.turns), self._first(corner, store.lane)
+        first = x // self.walk.turns, *others
+        if not self.walk.striped:
+            return Part((*rest[::-1], row), tuple(first[::-1]), store.counts[::-1])
+        # A stripe of an image of one line a row would be moved with what fills it up, which is of other stripes.
+        whole = (*rest[::-1], max(row, 2 * LANES))
+        return Part(whole, tuple(first[::-1]), store.counts[::-1], store.name.rpartition(".")[0])
 
     def _load(self, load: Load, corner: Sequence[int], most: int) -> Reads | Window:
         """One stream."""
-        elements = self._elements(load.stream, self._points(corner))
+        elements = self._elements(load.stream, self._points(corner, load.lane))
         if load.name in self._lying:
             lying = self._lying[load.name]
             return Window(lying.image, lying.places(elements), most, lying.lead)
@@ -107,26 +124,32 @@ class Frames:
     @cached_property
     def _lying(self) -> dict[str, _Lying]:
         """Of every load stream that is over an image: its words, as far as any tile reads them."""
-        ends = self._points(self._corners[0]), self._points(self._corners[-1])
+        stripes = self.walk.lanes if self.walk.striped else 1
+        ends = self._points(self._corners[0], 0), self._points(self._corners[-1], stripes - 1)
         whole = [np.arange(begin[0], end[-1] + 1) for begin, end in zip(*ends, strict=True)]
         across = {corner[0]: corner for corner in self._corners}
+        images: dict[Stream, tuple[np.ndarray, tuple[int, ...], tuple[int, ...]]] = {}
         found = {}
         for load in self.walk.loads:
             stream = load.stream
             if stream.pattern:
                 continue
-            every = self._elements(stream, whole)
-            low = tuple(int(each.min()) for each in every)
-            steps = tuple(int(np.gcd.reduce(np.diff(each))) or 1 for each in every)
-            reach = [np.arange(first, each.max() + 1, step) for first, each, step in zip(low, every, steps, strict=True)]
-            begins = [int(self._elements(stream, self._points(corner))[0].min()) for corner in across.values()]
-            lead = max((begin - low[0]) // steps[0] % LANES for begin in begins)
-            found[load.name] = _Lying(rows(self._words(stream, reach)), low, steps, lead)
+            # Stripes have one stream, and so one image.
+            if stream not in images:
+                every = self._elements(stream, whole)
+                low = tuple(int(each.min()) for each in every)
+                steps = tuple(int(np.gcd.reduce(np.diff(each))) or 1 for each in every)
+                reach = [np.arange(first, each.max() + 1, step) for first, each, step in zip(low, every, steps, strict=True)]
+                images[stream] = rows(self._words(stream, reach)), low, steps
+            image, low, steps = images[stream]
+            begins = [int(self._elements(stream, self._points(corner, load.lane))[0].min()) for corner in across.values()]
+            found[load.name] = _Lying(image, low, steps, max((begin - low[0]) // steps[0] % LANES for begin in begins))
         return found
 
-    def _points(self, corner: Sequence[int]) -> list[np.ndarray]:
-        """The points of a tile, in each dimension of the grid."""
-        return [np.arange(origin, origin + extent) + self._moved(corner, dim)
+    def _points(self, corner: Sequence[int], lane: int) -> list[np.ndarray]:
+        """The points of a tile in a lane, in each dimension of the grid."""
+        first = self._first(corner, lane)
+        return [np.arange(origin, origin + extent) + self._moved(first, dim)
                 for dim, (origin, extent) in enumerate(zip(self.walk.grid.origin, self.walk.grid.extents, strict=True))]
 
     def _elements(self, stream: Stream, points: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -163,10 +186,9 @@ class Frames:
         # Dimensions of planes are of one element.
         return _words(np.where(inside, found, 0)).reshape([len(each) for each in elements[::-1]])
 
-    def _moved(self, corner: Sequence[int], dim: int) -> int:
-        """Points between the first tile and the one with its first element at a corner."""
-        store = self.walk.stores[0]
-        return store.stride[dim] * corner[dim] // (store.lanes if dim == 0 else 1)
+    def _moved(self, first: Sequence[int], dim: int) -> int:
+        """Points between the first tile and the one with such a first element; neighbours in lanes by turns are one point."""
+        return self.walk.stores[0].stride[dim] * (first[dim] // (self.walk.turns if dim == 0 else 1))
 
     def cycles(self) -> int:
         """How many cycles all tiles should take, roughly: one for every point of the grid."""
@@ -183,9 +205,9 @@ class Frames:
             for store in self.walk.stores:
                 tile = words[store.name].astype(np.int16 if store.stream.signed else np.uint16).reshape(store.counts[::-1])
                 where: list[slice] = []
-                for dim, (start, size, count) in enumerate(zip(corner, self._sides, store.counts, strict=True)):
-                    step = store.lanes if dim == 0 else 1
-                    begin = start + (store.lane if dim == 0 else 0)
+                first = self._first(corner, store.lane)
+                for dim, (begin, size, count) in enumerate(zip(first, self._sides, store.counts, strict=True)):
+                    step = self.walk.turns if dim == 0 else 1
                     fits = max(0, min(count, -(-(size - begin) // step)))
                     tile = np.take(tile, range(fits), axis=len(corner) - 1 - dim)
                     where.append(slice(begin, begin + fits * step, step))

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,11 +40,13 @@ class Part:
     ----------
     whole : tuple      Elements of the image in each dimension; those of x are a multiple of 4.
     corner, shape      First element of the part, and elements, in each dimension.
+    image : str        The image, where several streams give parts of one; else it is that of the stream.
     """
 
     whole: tuple[int, ...]
     corner: tuple[int, ...]
     shape: tuple[int, ...]
+    image: str = ""
 
     def of(self, image: np.ndarray) -> np.ndarray:
         """The part of the image; nothing is copied."""
@@ -101,4 +103,6 @@ def landed(parts: Sequence[Part], most: int, room: int) -> Writes | None:
     begins = [low[-1] % LANES + sum((at - start) * step for at, start, step in zip(each.corner[::-1], low[::-1], pitches,
                                                                                    strict=True)) for each in parts]
     steps = set(np.diff(begins).tolist())
-    return Writes(loops, steps.pop() if steps else 0, begins[0], Part(whole, low, shape), pitch) if len(steps) <= 1 else None
+    if len(steps) > 1:
+        return None
+    return Writes(loops, steps.pop() if steps else 0, begins[0], replace(parts[0], corner=low, shape=shape), pitch)

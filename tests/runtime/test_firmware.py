@@ -321,6 +321,18 @@ def test_parts_of_a_result_go_to_their_places_outside_wherever_in_a_line_they_be
 
 
 @needs_compiler
+@pytest.mark.parametrize("width, tile, lanes, queue", [(2, (2, 9), 2, False), (3, (3, 9), 3, False), (12, (6, 9), 2, True),
+                                                       (37, (40, 5), 4, True), (90, (22, 40), 2, False)])
+def test_stripes_are_put_together_outside_by_nobody(width: int, tile: "tuple[int, int]", lanes: int, queue: bool) -> None:
+    """Of a column, whose line has those of other stripes, to some that begin anywhere in a line. Every element is compared."""
+    arch = together.demo_arch() if queue else replace(presets.get("small"), system=together.DEMO_SYSTEM)
+    photo = np.random.default_rng(width).integers(0, 256, (42, width + 2), dtype=np.uint8)
+    report = sardonyx.halide.run(gaussian.build(), inputs={"photo": photo}, tile=tile, unroll=lanes, stripes=True, arch=arch,
+                                 engine="rtl-system").report
+    assert report["words_in"].endswith("images, 0 arranged") and report["words_out"].endswith("images, 0 tile by tile")
+
+
+@needs_compiler
 def test_rows_of_lanes_come_and_go_as_fast_as_their_words() -> None:
     """Two lanes, each of which has 100 columns of a tile; an operation of the system DMA for all rows of one."""
     photo = np.random.default_rng(0).integers(0, 256, (402, 402), dtype=np.uint8)

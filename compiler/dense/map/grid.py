@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from ...ir.dataflow import Ref, Stream
-from ...ir.pe_graph import Held, PeGraph, PeNode, Running
+from ...ir.pe_graph import Held, PeGraph, Running
+from . import parted
 
 Point = tuple[int, ...]
 
@@ -46,17 +47,20 @@ class Grid:
 
 @dataclass(frozen=True)
 class Load:
-    """A stream into the array: at point p element ``(scale * p + shift) // divide`` of a plane of an image."""
+    """A stream into the array: at point p element ``(scale * p + shift) // divide`` of a plane of an image; points of a stripe
+    are behind all those of the lanes before it."""
 
     name: str
     stream: Stream
+    lane: int = 0
 
 
 @dataclass(frozen=True)
 class Store:
     """A stream out of the array: `counts` elements, element e (of this lane) is the value at ``stride * e + first``.
 
-    It is element ``lanes * e + lane`` of the image's plane in x, and element e in the other dimensions.
+    It is element ``lanes * e + lane`` of the image's plane in x, of a stripe element e behind those of the lanes before it, and
+    element e in the other dimensions.
     """
 
     name: str
@@ -66,7 +70,6 @@ class Store:
     stride: Point
     first: Point
     lane: int
-    lanes: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Walk:
 
     boxes : mapping     Node -> lowest and highest point at which it is needed; these may lie outside the grid, which is that
                         of the inputs.
+    lanes : int         Those among which columns are parted.
+    striped : bool      In stripes, and not in turn.
     """
 
     graph: PeGraph
@@ -82,6 +87,13 @@ class Walk:
     loads: tuple[Load, ...]
     stores: tuple[Store, ...]
     boxes: Mapping[int, tuple[Point, Point]]
+    lanes: int = 1
+    striped: bool = False
+
+    @property
+    def turns(self) -> int:
+        """Columns of a picture from one of a lane to the next one."""
+        return 1 if self.striped else self.lanes
 
     def span(self, node: int) -> tuple[int, int]:
         """First and last step at which a node is needed, before 0 or behind the grid where it runs ahead or behind."""
@@ -89,23 +101,22 @@ class Walk:
         return self.grid.step(low), self.grid.step(high)
 
 
-def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1) -> Walk:
-    """The grid for results of `shape` (x first), with `lanes` neighbours in x computed at once.
+def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1, stripes: bool = False) -> Walk:
+    """The grid for results of `shape` (x first), whose columns are parted among `lanes`: in turn, or in stripes.
 
-    Needs a shape whose x divides by the lanes, and results at every point if there are several.
+    Needs a shape whose x divides by the lanes, and results at every point if several take columns in turn.
     """
     assert all(shape), f"a result of shape {tuple(shape)} has no elements"
     assert shape[0] % lanes == 0, f"{shape[0]} columns do not divide into {lanes} lanes"
-    unrolled = unroll(graph, lanes) if lanes > 1 else graph
+    unrolled = graph if lanes == 1 else parted.stripes(graph, lanes) if stripes else parted.in_turn(graph, lanes)
     stores = []
     for name, value in graph.results.items():
         stream = graph.outputs[name]
-        assert lanes == 1 or stream.scale[0] == 1, f"{name} is not computed at every point, so it has one lane"
+        assert lanes == 1 or stripes or stream.scale[0] == 1, f"{name} is not computed at every point, so it has one lane"
         for lane in range(lanes):
             at = unrolled.results[f"{name}.{lane}"] if lanes > 1 else value
             counts = (shape[0] // lanes, *shape[1:])
-            stores.append(Store(f"{name}.{lane}" if lanes > 1 else name, stream, at, counts, stream.scale, at.offset, lane,
-                                lanes))
+            stores.append(Store(f"{name}.{lane}" if lanes > 1 else name, stream, at, counts, stream.scale, at.offset, lane))
     boxes = needed_boxes(unrolled, stores)
     assert len(boxes) == len(unrolled.nodes), "selection leaves out what no result needs"
     inputs = [number for number, node in enumerate(unrolled.nodes) if node.op == "input" and number in boxes]
@@ -113,8 +124,10 @@ def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1) -> Walk:
     low = tuple(min(boxes[number][0][dim] for number in inputs) for dim in range(len(graph.dims)))
     high = tuple(max(boxes[number][1][dim] for number in inputs) for dim in range(len(graph.dims)))
     grid = Grid(low, tuple(b - a + 1 for a, b in zip(low, high, strict=True)))
-    loads = tuple(Load(unrolled.nodes[number].name, unrolled.inputs[unrolled.nodes[number].name]) for number in inputs)
-    return Walk(unrolled, grid, loads, tuple(stores), boxes)
+    # Nodes of lanes follow each other.
+    loads = tuple(Load(unrolled.nodes[number].name, unrolled.inputs[unrolled.nodes[number].name], number % lanes)
+                  for number in inputs)
+    return Walk(unrolled, grid, loads, tuple(stores), boxes, lanes, stripes and lanes > 1)
 
 
 def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[Point, Point]]:
@@ -146,31 +159,3 @@ def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[
 
 def _moved(point: Point, offset: Point) -> Point:
     return tuple(p + o for p, o in zip(point, offset, strict=True))
-
-
-def unroll(graph: PeGraph, lanes: int) -> PeGraph:
-    """The graph for `lanes` neighbours in x at once: point q of lane l is point ``lanes * q + l`` of the original.
-
-        f(x) = in(x) + in(x + 1), 2 lanes:  f.0(q) = in.0(q) + in.1(q),  f.1(q) = in.1(q) + in.0(q + 1)
-    """
-    def lane_of(lane: int, ref: Ref) -> Ref:
-        ahead, target = divmod(lane + ref.offset[0], lanes)
-        return Ref(ref.node * lanes + target, (ahead, *ref.offset[1:]), ref.port)
-
-    nodes: list[PeNode] = []
-    inputs: dict[str, Stream] = {}
-    for node in graph.nodes:
-        for lane in range(lanes):
-            if node.op == "input":
-                stream = graph.inputs[node.name]
-                name = f"{node.name}.{lane}"
-                step, shift = stream.scale[0], stream.shift[0]
-                inputs[name] = replace(stream, scale=(step * lanes, *stream.scale[1:]),
-                                       shift=(shift + step * lane, *stream.shift[1:]))
-                nodes.append(replace(node, name=name))
-            else:
-                nodes.append(replace(node, operands={port: lane_of(lane, each) if isinstance(each, Ref) else each
-                                                     for port, each in node.operands.items()}))
-    results = {f"{name}.{lane}": lane_of(lane, value) for name, value in graph.results.items() for lane in range(lanes)}
-    outputs = {f"{name}.{lane}": graph.outputs[name] for name in graph.results for lane in range(lanes)}
-    return PeGraph(graph.dims, tuple(nodes), inputs, results, outputs)

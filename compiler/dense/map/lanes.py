@@ -1,10 +1,11 @@
 """How many lanes of a program fit a machine, and what ends them.
 
 Every lane takes PE tiles, MEM tiles, and load and store streams of the global buffer. PEs through which operands wait, and
-delay lines, depend on the length of a row and are counted as `store` makes them. Whether nets can be routed is not asked here.
+delay lines, depend on the length of a row and are counted as `store` makes them, for stripes and for columns in turn where
+nobody says which: the other way is taken where the better one does not fit. Whether nets can be routed is not asked here.
 
 Needs:   PeGraph, sizes of the machine, the tile.
-Gives:   Limit.
+Gives:   Limit, the walk of a tile.
 Cost:    one `store` for every number of lanes that is tried: 10 ms for a 3 x 3 stencil, 2 s for 7 lanes of 50 PEs.
 """
 
@@ -18,10 +19,12 @@ from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
 from ...ir.mapped import Demand, demands, graph_demands
 from ...ir.pe_graph import PeGraph
-from .grid import walk
+from .grid import Walk
+from .parted import stride
 from .product import Product
 from .product import steps as product_steps
 from .storage import Overfull, store
+from .ways import walks
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,14 @@ class Limit:
     why: str
 
 
-def limit(pes: PeGraph, arch: Arch, tile: Sequence[int]) -> Limit:
-    """The limit of a program on tiles of such a size, whose columns are rounded up to a multiple of the lanes."""
-    for name, stream in pes.outputs.items():
-        if stream.scale[0] > 1:
-            return Limit(1, f"one element of {name} is computed for {stream.scale[0]} columns of the grid")
+def limit(pes: PeGraph, arch: Arch, tile: Sequence[int], stripes: bool | None = None) -> Limit:
+    """The limit of a program on tiles of such a size, whose columns are rounded up to a multiple of the lanes. stripes: as of
+    `walks`."""
+    if stripes is False and (columns := stride(pes)) > 1:
+        return Limit(1, f"an element of a result is computed for {columns} columns of the grid, so several lanes are stripes")
     lanes = min(each.has // each.needed for each in _least(pes, arch, 1) if each.needed)
-    why = shortage(pes, arch, tile, lanes + 1)
-    while lanes and (short := shortage(pes, arch, tile, lanes)):
+    why = _shortage(pes, arch, tile, lanes + 1, stripes)
+    while lanes and (short := _shortage(pes, arch, tile, lanes, stripes)):
         lanes, why = lanes - 1, short
     return Limit(lanes, why)
 
@@ -57,23 +60,34 @@ def product_limit(product: Product, arch: Arch) -> Limit:
     return Limit(lanes, _text(short(lanes + 1), arch, lanes + 1))
 
 
-def check_lanes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int) -> None:
-    """UserError for more lanes than fit, naming what is short and how many would fit."""
-    short = shortage(pes, arch, tile, lanes) if lanes > 1 else ""
-    if not short:
-        return
-    most = limit(pes, arch, tile).lanes
-    raise UserError(f"{lanes} lanes do not fit: {short}", "", f"unroll by {most} at most, or use a larger machine" if most else
-                    "use a larger machine: not even one lane fits")
+def fitted(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int, stripes: bool | None = None) -> Walk:
+    """The walk of a tile in so many lanes, in the better way that fits; stripes: as of `walks`.
+
+    UserError for more lanes than fit, naming what is short and how many would fit. One lane is not looked at.
+    """
+    short = []
+    for each in walks(pes, tile, lanes, stripes):
+        short.append(_short(pes, arch, lanes, each) if lanes > 1 else "")
+        if not short[-1]:
+            return each
+    most = limit(pes, arch, tile, stripes).lanes
+    raise UserError(f"{lanes} lanes do not fit: {short[0]}", "", f"unroll by {most} at most, or use a larger machine" if most
+                    else "use a larger machine: not even one lane fits")
 
 
-def shortage(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int) -> str:
-    """What so many lanes are short of, in words; empty if they fit."""
+def _shortage(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int, stripes: bool | None) -> str:
+    """What so many lanes are short of in the better way, in words; empty if they fit in one."""
+    wide = (-(-tile[0] // lanes) * lanes, *tile[1:])
+    short = [_short(pes, arch, lanes, each) for each in walks(pes, wide, lanes, stripes)]
+    return short[0] if all(short) else ""
+
+
+def _short(pes: PeGraph, arch: Arch, lanes: int, walked: Walk) -> str:
+    """What so many lanes are short of in a walk, in words; empty if they fit."""
     found = _least(pes, arch, lanes)
     if not any(each.needed > each.has for each in found):
-        wide = (-(-tile[0] // lanes) * lanes, *tile[1:])
         try:
-            found = graph_demands(store(walk(pes, wide, lanes), arch, most=found[0].has).graph, arch)
+            found = graph_demands(store(walked, arch, most=found[0].has).graph, arch)
         except Overfull as more:
             found = (Demand(found[0].what, more.pes, found[0].has), *found[1:])
         except UserError as error:

@@ -14,8 +14,8 @@ picture into 2, 3, 4, .. alike. Wide tiles have few margins, but a row that is k
 fit a machine is left out, after all streams have fitted a bank of the global buffer, images as they lie in memory. 506 x 506
 corners of harris take 1.06 cycles a pixel in 6 tiles of 253 x 169, 1.24 in 64 of 64 x 64.
 
-An enlarged image has each word at several points; where a tile begins between them no loops walk it. So the sides of parts are
-multiples of how often a word comes.
+An enlarged image has each word at several points; where a tile, or a stripe of it, begins between them no loops walk it. So the
+sides of parts are multiples of how often a word comes.
 
 Rows of a few points are hard to route where many of them are kept: words wait for too long for a register file and not long
 enough for a MEM tile. Wider tiles, beyond the picture, stand behind the others for such programs.
@@ -40,7 +40,9 @@ from ...ir.mapped import graph_demands
 from ...ir.pe_graph import PeGraph
 from ...ir.transfer import PLACES, WORD_BYTES
 from .grid import Walk, walk
+from .parted import stride
 from .storage import Overfull, store
+from .ways import MOST, lies, possible
 
 Tile = tuple[int, ...]
 
@@ -60,27 +62,33 @@ WIDER = (48, 64, 96)
 PLAIN = (64, 64)
 
 
-def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> Iterator[Tile]:
-    """Tiles for a picture of such a size, the first one that of the fewest cycles, others wider and wider.
+def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
+          stripes: bool | None = None) -> Iterator[tuple[Tile, bool]]:
+    """Tiles for a picture of such a size, the first one that of the fewest cycles, others wider and wider; and whether lanes
+    take stripes of them.
 
-    asked: sides that the program says, by dimension.
+    asked: sides that the program says, by dimension. stripes: whether they are asked for; None: what is better (`ways.py`).
     """
-    if lanes < 1 or len(size) != len(pes.dims) or (lanes > 1 and any(each.scale[0] > 1 for each in pes.outputs.values())):
+    if lanes < 1 or len(size) != len(pes.dims) or (lanes > 1 and stripes is False and stride(pes) > 1):
         # Refused by the compiler, with its reason.
-        yield tuple(asked.get(dim, side) for dim, side in zip(pes.dims, size, strict=False))
+        yield tuple(asked.get(dim, side) for dim, side in zip(pes.dims, size, strict=False)), bool(stripes)
         return
     whole = (_up(size[0], lanes), *size[1:])
-    best = next((tile for tile in _ranked(pes, whole, lanes, asked, arch) if _fits(pes, tile, lanes, arch)), None)
-    if best is None:
+    ways = possible(pes, lanes, stripes)
+    found = {way: best for way in ways if (best := _best(pes, whole, lanes, asked, arch, way))}
+    if not found:
         plain = (max(lanes, PLAIN[0] - PLAIN[0] % lanes), *PLAIN[1:], *whole[len(PLAIN):])
-        yield tuple(min(asked.get(dim, side), all_) for dim, side, all_ in zip(pes.dims, plain, whole, strict=False))
+        sides = tuple(min(asked.get(dim, side), all_) for dim, side, all_ in zip(pes.dims, plain, whole, strict=False))
+        yield sides, ways[-1]
         return
-    yield best
+    way = min(found, key=lambda way: found[way][0] / (MOST if way and lies(pes, found[way][1], lanes) else 1))
+    tile = found[way][1]
+    yield tile, way
     if pes.dims[0] not in asked:
         for columns in WIDER:
-            wider = (_up(columns, lanes), *best[1:])
-            if wider[0] > best[0] and _walked(pes, whole, wider, lanes, arch) and _fits(pes, wider, lanes, arch):
-                yield wider
+            wider = (_up(columns, lanes), *tile[1:])
+            if wider[0] > tile[0] and _walked(pes, whole, wider, lanes, arch, way) and _fits(pes, wider, lanes, arch, way):
+                yield wider, way
 
 
 def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int]) -> int:
@@ -105,17 +113,25 @@ def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch
 
 
 def held(walked: Walk, whole: bool) -> int:
-    """Words of an image that a tile has in the global buffer: in rows of lines, which the image has them in.
+    """Words of an image that a lane of a tile has in the global buffer: in rows of lines, which the image has them in.
 
-    whole: its rows are those of the image, and begin at lines; else they begin where its width says.
+    whole: its rows are those of the image of a lane, and begin at lines; else they begin where its width says.
     """
     columns, *rest = walked.grid.extents
     moved = walked.stores[0].counts[0] * walked.stores[0].stride[0]
-    return _up(columns if whole else columns + LANES - math.gcd(LANES, moved), LANES) * math.prod(rest)
+    return _up(columns if whole and not walked.striped else columns + LANES - math.gcd(LANES, moved), LANES) * math.prod(rest)
 
 
-def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:
-    """Tiles whose streams fit a bank, the fewest cycles first, of those the widest."""
+def _best(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
+          stripes: bool) -> tuple[int, Tile] | None:
+    """Of the tiles that fit a machine the one of the fewest cycles, behind these; None if none that is tried fits."""
+    ranked = _ranked(pes, size, lanes, asked, arch, stripes)
+    return next(((cost, tile) for tile, cost in ranked if _fits(pes, tile, lanes, arch, stripes)), None)
+
+
+def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
+            stripes: bool) -> list[tuple[Tile, int]]:
+    """Tiles whose streams fit a bank, with their cycles, the fewest first, of those the widest."""
     found: list[Tile] = []
     blocks = [math.lcm(*(stream.divide[dim] for stream in pes.inputs.values())) for dim in range(len(pes.dims))]
     for columns in _sides(size[0], asked.get(pes.dims[0]), lanes, blocks[0]):
@@ -126,16 +142,17 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
         rows = _sides(size[1], asked.get(pes.dims[1]), 1, blocks[1])
         # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture. And those of
         # which two fit; and, where launches are few tiles, lower ones still.
-        high, half = (next((at for at, side in enumerate(rows)
-                            if _walked(pes, size, (columns, side, *rest), lanes, arch, times)), len(rows)) for times in (1, 2))
+        tall = [(columns, side, *rest) for side in rows]
+        high, half = (next((at for at, tile in enumerate(tall) if _walked(pes, size, tile, lanes, arch, stripes, times)),
+                           len(rows)) for times in (1, 2))
         some = (*rows[high:high + 3], *rows[half:half + 3], *(rows[half + 3::LOWER] if arch.glb.queue else ()))
         found += [(columns, side, *rest) for side in dict.fromkeys(some)]
     costs = {}
     for tile in found:
-        if walked := _walked(pes, size, tile, lanes, arch):
+        if walked := _walked(pes, size, tile, lanes, arch, stripes):
             computes = cycles(pes, walked, size, tile)
             costs[tile] = computes + transfers(walked, size, tile, arch, computes)
-    return sorted(costs, key=lambda tile: (costs[tile], [-side for side in tile]))[:TRIED]
+    return sorted(costs.items(), key=lambda each: (each[1], [-side for side in each[0]]))[:TRIED]
 
 
 def _sides(size: int, asked: int | None, lanes: int, block: int) -> list[int]:
@@ -143,7 +160,7 @@ def _sides(size: int, asked: int | None, lanes: int, block: int) -> list[int]:
     for."""
     if asked is not None:
         return [min(asked, size)]
-    step = math.lcm(lanes, block)
+    step = lanes * block
     return sorted({_up(size, lanes), *(_up(-(-size // parts), step) for parts in range(2, PARTS + 1))}, reverse=True)
 
 
@@ -152,20 +169,21 @@ def _up(side: int, step: int) -> int:
     return -(-side // step) * step
 
 
-def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arch, times: int = 1) -> Walk | None:
+def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arch, stripes: bool,
+            times: int = 1) -> Walk | None:
     """The walk of a tile whose streams fit a bank of the global buffer so many times and whose sides can be counted."""
     if tile[0] % lanes or max(tile) > 1 << arch.mem.extent_bits:
         return None
-    walked = walk(pes, tile, lanes)
+    walked = walk(pes, tile, lanes, stripes)
     words = max(held(walked, tile[0] >= size[0]), *(math.prod(each.counts) for each in walked.stores))
     return walked if times * words <= arch.glb.room_bytes // WORD_BYTES else None
 
 
-def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> bool:
+def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch, stripes: bool) -> bool:
     """Whether a machine has the tiles and streams that a tile takes."""
     most = sum(each.kind == "pe" for each in arch.usable.values())
     try:
-        static = store(walk(pes, tile, lanes), arch, most=most)
+        static = store(walk(pes, tile, lanes, stripes), arch, most=most)
         return all(each.needed <= each.has for each in graph_demands(static.graph, arch))
     except (UserError, Overfull):
         return False

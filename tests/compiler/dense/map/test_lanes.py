@@ -6,9 +6,10 @@ import pytest
 from halide_programs import load
 from stencils import BLUR, plane, stencil
 
-from sardonyx.apps.dense import gaussian, pointwise, unsharp
+from sardonyx.apps.dense import gaussian, harris, pointwise, unsharp
 from sardonyx.compiler.dense.front.lower import lower
-from sardonyx.compiler.dense.map.lanes import Limit, limit
+from sardonyx.compiler.dense.map.lanes import Limit, fitted, limit
+from sardonyx.compiler.dense.map.ways import walks
 from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.pe_graph import PeGraph
@@ -65,6 +66,19 @@ def test_what_does_not_fit_on_one_lane_has_no_limit_to_name() -> None:
     assert error.value.fix == "use a larger machine: not even one lane fits"
 
 
-def test_results_at_every_second_point_have_one_lane() -> None:
+def test_results_at_every_second_point_have_one_lane_unless_it_is_a_stripe() -> None:
     half = replace(BLUR, outputs={"out": replace(plane("out"), scale=(2, 2))})
-    assert limit(half, SMALL, (8, 8)) == Limit(1, "one element of out is computed for 2 columns of the grid")
+    why = "PE tiles (6 lanes need 54 or more, 'small' has 48)"
+    assert limit(half, SMALL, (8, 8)) == limit(half, SMALL, (8, 8), stripes=True) == Limit(5, why)
+    assert limit(half, SMALL, (8, 8), stripes=False) == Limit(
+        1, "an element of a result is computed for 2 columns of the grid, so several lanes are stripes")
+
+
+def test_lanes_take_the_other_way_where_the_better_one_does_not_fit() -> None:
+    """Seven lanes of corners have too many words to keep in columns in turn, and fewer points."""
+    graph = select(lower(load(harris.build())), ONYX.pe.ops)
+    tile = (252, 30)
+    turning, striped = walks(graph, tile, 7)
+    assert striped.striped and turning.grid.points < striped.grid.points
+    assert fitted(graph, ONYX, tile, 7) == striped
+    assert limit(graph, ONYX, tile).lanes == 7 and limit(graph, ONYX, tile, stripes=False).lanes == 6
