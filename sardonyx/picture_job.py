@@ -145,6 +145,8 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wante
     tell(LOWER)
     words = lower(pipeline, streams=len(wanted.arch.stream_tiles))
     asked = plan(pipeline, words.dims, tile=wanted.tile is None, lanes=wanted.lanes is None)
+    if wanted.stripes is None and asked.stripes:
+        wanted = replace(wanted, stripes=True)
     lanes, size = wanted.lanes if wanted.lanes is not None else asked.lanes or 1, _sides(words, wanted.size)
     if wanted.tile is None and any(dim not in asked.sides for dim in words.dims):
         compiled, part = compile_picture(words, wanted.arch, size, lanes, wanted.seed, asked.sides, tell, wanted.stripes)
@@ -164,10 +166,10 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wante
 
 def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted,
              tell: Callable[[str], None]) -> _Made:
-    if wanted.stripes is not None:
-        raise UserError("lanes of a matrix product take columns of its result", "stripes", "leave it out")
     dims, size = pipeline.funcs[product.name].args, wanted.size
     asked = plan(pipeline, dims, tile=wanted.tile is None, lanes=wanted.lanes is None, taken=product.reduced)
+    if wanted.stripes is not None or asked.stripes:
+        raise UserError("lanes of a matrix product take columns of its result, and no stripes", "stripes", "leave them out")
     lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
     sides = wanted.tile if wanted.tile is not None else [asked.sides.get(dim) for dim in dims]
     part = tile_of(product, lanes, size, sides, wanted.arch)

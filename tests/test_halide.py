@@ -220,6 +220,23 @@ def test_the_report_says_what_was_run(tmp_path: Path) -> None:
     assert (tmp_path / "app.bits").exists()
 
 
+def test_lanes_are_stripes_where_the_program_says_so() -> None:
+    """By default columns of narrow stripes are taken in turn, which have fewer points."""
+    photo = image("photo", "uint8")
+    xi, yi, stripe = hl.Var("xi"), hl.Var("yi"), hl.Var("stripe")
+    for scheduled, way in ((False, "columns in turn"), (True, "stripes")):
+        sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X + 2, Y]) * 3)
+        sums.tile(X, Y, xi, yi, 8, 4)
+        if scheduled:
+            sums.split(xi, stripe, xi, 2).unroll(stripe)
+        else:
+            sums.unroll(xi, 4)
+        found = sardonyx.halide.run(sums, inputs={"photo": PHOTO}, engine="fabric")
+        np.testing.assert_array_equal(found.value, PHOTO[:, :-2].astype(np.uint16) + PHOTO[:, 2:].astype(np.uint16) * 3)
+        assert str(found.report["lanes"]).startswith(f"4 ({way}) of at most ")
+        assert found.report["schedule"] == "tile 8 x 4 and 4 lanes from the program"
+
+
 def test_a_program_is_run_as_it_is_scheduled() -> None:
     photo = image("photo", "uint8")
     sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X + 1, Y + 2]) * 3)

@@ -78,7 +78,8 @@ def test_lanes_of_a_matrix_product_are_no_stripes() -> None:
     square = np.eye(4, dtype=np.int16)
     product = matrix_product.build(4)
     assert refused(product, inputs={"weights": square, "rows": square}, stripes=True) == (
-        f"Func {name_of(product)}, stripes: lanes of a matrix product take columns of its result\n  try: leave it out")
+        f"Func {name_of(product)}, stripes: lanes of a matrix product take columns of its result, and no stripes\n"
+        "  try: leave them out")
 
 
 @pytest.mark.parametrize("name,value,text", [

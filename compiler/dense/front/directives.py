@@ -1,11 +1,12 @@
 """What the schedule of a program asks of the array: sides of the tiles, and lanes.
 
-A result is computed in tiles, one after the other; a tile is walked x first, with so many neighbours in x at once as there are
-lanes. The loops of the output are taken as far as they say such a walk:
+A result is computed in tiles, one after the other; a tile is walked x first, with so many columns at once as there are lanes.
+The loops of the output are taken as far as they say such a walk:
 
-    tile(x, y, xo, yo, xi, yi, 64, 32).unroll(xi, 2)    tiles of 64 x 32, 2 lanes
-    split(y, yo, yi, 16)                                tiles of 16 rows
-    unroll(x, 4)                                        4 lanes
+    tile(x, y, xo, yo, xi, yi, 64, 32).unroll(xi, 2)                  tiles of 64 x 32, 2 lanes
+    tile(x, y, xo, yo, xi, yi, 64, 32).split(xi, s, xi, 16).unroll(s) tiles of 64 x 32, 4 lanes that are stripes
+    split(y, yo, yi, 16)                                              tiles of 16 rows
+    unroll(x, 4)                                                      4 lanes
 
 The first split of a dimension gives the side of a tile, unless its inner loop is unrolled (lanes) or vectorized. Loops over
 tiles may stand in any order and be fused: that changes when a tile is computed, on which nothing depends.
@@ -20,6 +21,7 @@ Errors:  UserError for loops of the output that are no such walk, naming the Fun
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,13 +41,15 @@ class Plan:
     Parameters
     ----------
     sides : mapping       Dimension -> side of a tile; without what the program leaves open.
-    lanes : int | None    Neighbours in x at once; None if the program leaves it open.
+    lanes : int | None    Columns at once; None if the program leaves it open.
+    stripes : bool        It says that they are stripes.
     unused : tuple        What else it says of loops and storage, in words.
     """
 
     sides: Mapping[str, int] = field(default_factory=dict)
     lanes: int | None = None
     unused: tuple[str, ...] = ()
+    stripes: bool = False
 
 
 def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: bool = True, taken: str = "") -> Plan:
@@ -58,6 +62,7 @@ def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: b
     func = pipeline.funcs[pipeline.outputs[0]]
     sides: dict[str, tuple[int, str]] = {}
     most: tuple[int, str] | None = None
+    stripe: tuple[int, str] | None = None
     unused: dict[str, None] = {}
     for stage, schedule in _stages(func):
         nest = _Nest(func, stage, schedule, dims, strict=tile)
@@ -67,12 +72,14 @@ def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: b
                 sides[dim] = _agreed(func, f"tiles of {{}} along {dim}", sides.get(dim), (side, stage))
         if lanes and (count := nest.lanes()):
             most = _agreed(func, "{} lanes", most, (count, stage))
+            stripe = _agreed(func, "lanes that are {} apart", stripe, (nest.stripe, stage))
         unused |= dict.fromkeys(nest.unused(taken))
     for each in pipeline.funcs.values():
         if each is not func and any(_scheduled(each, schedule) for _, schedule in _stages(each)):
             unused[f"loops of {each.name}"] = None
         unused |= dict.fromkeys(f"{directive} of {each.name}" for directive in _names(each.schedule, "others"))
-    return Plan({dim: side for dim, (side, _) in sides.items()}, most[0] if most else None, tuple(unused))
+    return Plan({dim: side for dim, (side, _) in sides.items()}, most[0] if most else None, tuple(unused),
+                stripe is not None and stripe[0] > 1)
 
 
 def unrolled(func: Func, stage: str, schedule: Mapping[str, Any], dim: str, extent: int) -> int:
@@ -208,11 +215,24 @@ class _Nest:
                 raise self._refused(f"{loop.name} runs from tile to tile inside {around.name}, which runs inside a tile",
                                     "reorder them")
 
-    def lanes(self) -> int | None:
-        """How many neighbours in x the program unrolls; None if it unrolls nothing of the grid."""
+    @property
+    def _unrolled(self) -> list[_Loop]:
+        """The loops of the grid that are unrolled, those of the smallest steps first."""
         unrolled = [loop for loop in self.grid if self.kinds.get(loop.name) == "unrolled"]
-        x, lanes = self.dims[0], 1
-        for loop in sorted(unrolled, key=lambda loop: loop.step or 0):
+        return sorted(unrolled, key=lambda loop: loop.step or 0)
+
+    @property
+    def stripe(self) -> int:
+        """Columns of each stripe, where what is unrolled are stripes that make up a tile; 1 where it is neighbours."""
+        x, unrolled = self.dims[0], self._unrolled
+        first = next((loop.step for loop in unrolled if loop.dim == x and not loop.tiles), None) or 1
+        return first if first * math.prod(loop.extent or 0 for loop in unrolled) == self.sides.get(x) else 1
+
+    def lanes(self) -> int | None:
+        """How many columns at once the program unrolls; None if it unrolls nothing of the grid."""
+        unrolled = self._unrolled
+        x, lanes, stripe = self.dims[0], 1, self.stripe
+        for loop in unrolled:
             if loop.dim != x:
                 raise self._refused(f"{loop.name} is unrolled, but lanes are neighbours in {x}", f"unroll {x}, or bound "
                                     f"{loop.dim} and unroll it as a whole: then each of its elements is a result of its own")
@@ -221,9 +241,9 @@ class _Nest:
                                     f"unroll the innermost loop of {x}")
             if loop.extent is None:
                 raise self._refused(f"{loop.name} is unrolled, but how often is no constant", f"unroll({x}, 2) makes 2 lanes")
-            if loop.step != lanes:
+            if loop.step != stripe * lanes:
                 raise self._refused(f"{loop.name} is unrolled in steps of {loop.step or 'no constant'}, but lanes are "
-                                    "neighbours", f"unroll the innermost loop of {x}")
+                                    "neighbours, or stripes of a whole tile", f"unroll the innermost loop of {x}")
             lanes *= loop.extent
         return lanes if unrolled else None
 
