@@ -6,8 +6,9 @@ Gives:   what its loads read and its stores write.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -28,6 +29,14 @@ def brought(address: int, reads: Reads) -> Iterator[WriteMemory]:
     """The words of a stream, from a byte address on."""
     for begin, words, box in reads.pieces:
         yield WriteMemory(address + WORD_BYTES * begin, words, box)
+
+
+def alike_together(writes: Iterable[WriteMemory]) -> tuple[WriteMemory, ...]:
+    """The same, boxes of one form one behind the other, where firmware asks for several at once (`row_lines.py`)."""
+    forms: dict[object, list[WriteMemory]] = {}
+    for number, each in enumerate(writes):
+        forms.setdefault((each.box.shape, each.box.pitch, each.box.image.shape) if each.box else number, []).append(each)
+    return tuple(chain.from_iterable(forms.values()))
 
 
 def in_turn(streams: Sequence[Source], glb: Glb, static: bool, room: int, base: int = 0) -> Reads:

@@ -64,7 +64,7 @@ from .batches import (
 from .commands import Command, Configure, WriteMemory, WriteRegister
 from .data.blocks import Bounded
 from .data.images import images
-from .joined import brought, in_turn, numbered_slots, stored
+from .joined import alike_together, brought, in_turn, numbered_slots, stored
 from .pieces import reads as read_back
 from .place import Place, everywhere, lone
 from .registers import (
@@ -219,7 +219,7 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
                         store_registers(program, place, writes, count, sliced, numbered))
         starts = (going_on(streams, tiles if static else 1, runs.cycles, goes_on) if joins
                   else chain(streams, started(count if static else 1, runs.cycles, goes_on if arch.glb.queue else None)))
-        loads = tuple(chain.from_iterable(brought(place.address(each), reads[each.name]) for each in program.loads))
+        loads = alike_together(chain.from_iterable(brought(place.address(each), reads[each.name]) for each in program.loads))
         loads, left = (loads, there) if begun else (there + loads, ())
         begun = True
         lying = sum(each.words.size for each in loads if each.box is not None)

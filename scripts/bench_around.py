@@ -39,7 +39,7 @@ from sardonyx.sim.rtl import simulator
 def system(given: Given) -> list[Row | Left]:
     """What is around the array, but for the energy of its global buffer."""
     return [*reconfiguration(), *following(), *bench_outside.outside(given), *bench_lying.lying(given), *bench_lying.pictures(),
-            *sharing(), bench_regions.beside_reconfiguration(), *bench_protection.protection(given)]
+            *bench_lying.products(), *sharing(), bench_regions.beside_reconfiguration(), *bench_protection.protection(given)]
 
 
 def following() -> list[Row]:

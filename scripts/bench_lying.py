@@ -1,4 +1,5 @@
-"""Words that come into the global buffer as they lie, and arranged: of a product of a sparse and a dense matrix, of pictures.
+"""Words that come into the global buffer as they lie, and arranged: of a product of a sparse and a dense matrix, of pictures,
+of products of dense matrices.
 
     python scripts/bench_lying.py FOLDER      with west2021.mtx.gz of SuiteSparse
 """
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import halide as hl
 import numpy as np
 import skimage.data
 from bench_row import Given, Left, Row
@@ -37,6 +39,7 @@ MATRIX, COLUMNS = "west2021", 32
 MOST = 0.5
 WHAT = (f"`{MATRIX}` times a dense matrix of {COLUMNS} columns on `sparse`: words that come, as the dense one lies / copied "
         "sub-tile by sub-tile; seconds of the host for each")
+PRODUCTS = ((64, 64, 64), (64, 40, 64), (60, 60, 60))
 SIDE, TILES = 128, ((16, 16), (10, 10))
 
 
@@ -81,6 +84,32 @@ def pictures() -> Iterator[Row]:
                       f"{there / arranged:.3f}", "<= 1", there <= arranged)
 
 
+def products() -> Iterator[Row]:
+    """Products of matrices by four columns and terms behind a processor: with the second factor as NumPy has it, and turned
+    before by the host, which a program can say, too."""
+    random = np.random.default_rng(0)
+    for rows, terms, columns in PRODUCTS:
+        a, b = (random.integers(-99, 99, shape, dtype=np.int16) for shape in ((rows, terms), (terms, columns)))
+        there, before = (_product(a, matrix, turned) for matrix, turned in ((b, False), (np.ascontiguousarray(b.T), True)))
+        yield Row(f"{rows} x {terms} times {terms} x {columns} on `small` behind a processor, with queues: cycles with the "
+                  "second factor as it lies / turned by the host before",
+                  f"{there:,} / {before:,} = {there / before:.3f}", "<= 1",
+                  there <= before)
+
+
+def _product(a: np.ndarray, b: np.ndarray, turned: bool) -> int:
+    """Cycles of a product."""
+    x, y, r = hl.Var("x"), hl.Var("y"), hl.RDom([(0, a.shape[1])], "r")
+    left, right, out = hl.ImageParam(hl.Int(16), 2, "left"), hl.ImageParam(hl.Int(16), 2, "right"), hl.Func("out")
+    out[x, y] = hl.i16(0)
+    out[x, y] += (left[r, x] if turned else left[x, r]) * right[r, y]
+    outer, inner = hl.RVar("outer"), hl.RVar("inner")
+    out.update().unroll(x, 4).split(r, outer, inner, 4).unroll(inner)
+    found, arch = sardonyx.halide.prepared(out, {"left": b, "right": a}, None, {}, silent), together.demo_arch()
+    job = found.job(Wanted(found.size, None, None, arch, 0), silent)
+    return _spent(job, arch, [*next(iter(job.parts())).transactions(loops_of_transactions(arch.glb))])
+
+
 def _spent(job: PictureJob, arch: Arch, given: Sequence[Transaction]) -> int:
     """Cycles from the first command of a picture to its last word outside; every element is compared with NumPy."""
     part = next(iter(job.parts()))
@@ -90,7 +119,7 @@ def _spent(job: PictureJob, arch: Arch, given: Sequence[Transaction]) -> int:
 
 
 if __name__ == "__main__":
-    for row in pictures():
+    for row in (*pictures(), *products()):
         print(row.line())
     for each in lying(Given(Path(sys.argv[1]))):
         print(each.line() if isinstance(each, Row) else f"{each.what}: {each.why}")
