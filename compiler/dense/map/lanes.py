@@ -49,7 +49,7 @@ def limit(pes: PeGraph, arch: Arch, tile: Sequence[int], stripes: bool | None = 
 
 def product_limit(product: Product, arch: Arch) -> Limit:
     """The most columns of a matrix product that fit."""
-    steps, terms = product_steps(product, product.products, arch), product.products
+    steps, terms = product_steps(product, 1, arch), product.products
     carries, sums = steps * terms < product.terms, steps > 1
 
     def short(lanes: int) -> list[Demand]:

@@ -83,6 +83,12 @@ def test_four_by_four_takes_a_pe_a_product_one_a_sum_and_one_where_the_last_row_
     assert steps(each, 4, arch) == min(16, -(-terms // 4))
 
 
+@pytest.mark.parametrize(("terms", "lanes", "wanted"), [(60, 4, 16), (60, 2, 15), (40, 4, 10), (64, 4, 16), (124, 4, 16)])
+def test_a_step_more_closes_the_gaps_of_lines(terms: int, lanes: int, wanted: int) -> None:
+    """Of fifteen, where four lanes are computed at once; not of ten."""
+    assert steps(found(matrix_product.build(terms)), lanes, presets.get("onyx")) == wanted
+
+
 @pytest.mark.parametrize("engine", ["tokens", "fabric"])
 @pytest.mark.parametrize(("turned", "wide"), [(False, False), (True, False), (False, True)])
 def test_products_are_those_of_numpy(engine: str, turned: bool, wide: bool) -> None:
