@@ -17,7 +17,8 @@ from .pipeline import FINISH, Tell, silent
 from .sparse import copies as unrolled
 from .sparse.blocks import map_graph
 from .sparse.estimate import Copying
-from .sparse.fuse import Fused
+from .sparse.fuse import Fused, alone
+from .sparse.looked_up import looked_up
 from .sparse.lower import lower, lower_fused
 
 LOWER = "lower"
@@ -28,9 +29,10 @@ FILES = ("1_sam.txt", "1_sam.json", "1_sam.dot", "2_mapped.txt", "3_balanced.txt
 
 @dataclass(frozen=True)
 class CompiledEinsum(CompiledGraph):
-    """Every stage of a compilation."""
+    """Every stage of a compilation; whole: load streams that are looked up, whose words a launch needs all when it begins."""
 
     einsum: Einsum
+    whole: frozenset[str]
 
 
 def most_copies(fused: Fused, arch: Arch, dynamic: bool = False) -> int:
@@ -42,7 +44,7 @@ def compile_fused(fused: Fused, arch: Arch, seed: int = 0, tell: Tell = silent, 
                   groups: int | None = None, balanced: bool = True, words: Mapping[str, int] | None = None) -> CompiledEinsum:
     """Compile fused statements for a machine; as `compile_einsum`."""
     tell(LOWER)
-    return _compiled(fused.einsum, lower_fused(fused), arch, seed, tell, copies, dynamic, groups, balanced, words)
+    return _compiled(fused, lower_fused(fused), arch, seed, tell, copies, dynamic, groups, balanced, words)
 
 
 def copying(fused: Fused, arch: Arch, copies: int | None = None, dynamic: bool = False) -> Copying:
@@ -59,12 +61,13 @@ def compile_einsum(einsum: Einsum, arch: Arch, seed: int = 0, tell: Tell = silen
     """Compile a statement for a machine; the same arguments give the same program. The others and errors as of
     `compile_graph`."""
     tell(LOWER)
-    return _compiled(einsum, lower(einsum), arch, seed, tell, copies, dynamic, groups, balanced, words)
+    return _compiled(alone(einsum), lower(einsum), arch, seed, tell, copies, dynamic, groups, balanced, words)
 
 
-def _compiled(einsum: Einsum, graph: SamGraph, arch: Arch, seed: int, tell: Tell, copies: int, dynamic: bool,
+def _compiled(fused: Fused, graph: SamGraph, arch: Arch, seed: int, tell: Tell, copies: int, dynamic: bool,
               groups: int | None, balanced: bool, words: Mapping[str, int] | None) -> CompiledEinsum:
+    einsum = fused.einsum
     source = {"order": list(einsum.order),
               "formats": {access.slot: str(access.format) for access in (einsum.result, *einsum.operands)}}
     found = compile_graph(graph, arch, seed, tell, source, copies, dynamic, groups, balanced, words)
-    return CompiledEinsum(**vars(found), einsum=einsum)
+    return CompiledEinsum(**vars(found), einsum=einsum, whole=looked_up(fused))

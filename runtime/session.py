@@ -24,7 +24,7 @@ Errors:  UserError for regions that the machine cannot have, a program of anothe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -161,11 +161,13 @@ class Session:
         self.wait(region)
         self._programs.loaded(region, given)
 
-    def run(self, region: int, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None) -> None:
-        """Begin to run transactions on the program of a region, as `runtime.host.run` does, while others go on."""
+    def run(self, region: int, transactions: Iterable[Transaction], bounds: Mapping[str, int] | None = None,
+            early: Collection[str] | None = None) -> None:
+        """Begin to run transactions on the program of a region, as `runtime.host.run` does, while others go on. early: as
+        there, such as `whole` of a compiled statement."""
         self._idle(region)
         program = self._programs.of(region)
-        self._begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True)])
+        self._begin(region, lambda view: [*host.run(view, program, transactions, bounds, prepared=True, early=early)])
         self._gave.add(region)
 
     def run_together(self, transactions: Mapping[int, Iterable[Transaction]],

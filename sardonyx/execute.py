@@ -44,8 +44,9 @@ class Result(Outcome):
 
 @dataclass(frozen=True)
 class Options:
-    """How a program is compiled and run, checked. single: each transaction is a launch of its own. counters: those of tiles are
-    read. spread: who runs parts of it; None: it is run whole."""
+    """How a program is compiled and run, checked. single: each transaction is a launch of its own. early: the first one may
+    begin with a portion of its words. counters: those of tiles are read. spread: who runs parts of it; None: it is run whole.
+    """
 
     engine: str | Device
     arch: Arch
@@ -53,6 +54,7 @@ class Options:
     seed: int
     power: str | None = None
     single: bool = False
+    early: bool = False
     counters: bool = False
     spread: Spread | None = None
 
@@ -151,7 +153,7 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
             run += more
             continue
         run += engines.run(how.engine, compiled, part, part.take, progress, how.power is not None, how.single,
-                           tuple(compiled.placement.tiles.values()) if how.counters else ())
+                           tuple(compiled.placement.tiles.values()) if how.counters else (), how.early)
     progress(f"checking the {job.checks} against NumPy")
     value, checked = job.check()
     report: dict[str, object] = {
@@ -167,6 +169,7 @@ def execute(how: Options, job_of: Callable[[Callable[[str], None]], Job], began:
     if not isinstance(how.engine, str):
         report |= {"device_s": round(run.simulate_s, 2)}
     elif run.cycles is not None:
+        report |= {"all_cycles": run.simulated} if how.arch.glb.queue and not spread else {}
         report |= {"simulator": run.simulator, "simulated_cycles_per_s": round(run.simulated / max(1e-9, run.simulate_s)),
                    "build_s": round(run.build_s, 1), "simulate_s": round(run.simulate_s, 2),
                    "verilog": str(how.dump.keep(run.verilog) if how.dump and run.verilog else run.verilog)}

@@ -42,6 +42,7 @@ FEATURES = {
     "balancing": "tiles hold tokens where paths of different latency meet",
     "narrowing": "indices of which sub-tiles have one coordinate are left out of the program, and full levels are dense",
     "sharing": "edges are chosen for all copies and their links; without, for one copy",
+    "early": "a launch begins with a portion of its words, on machines with queues; without, with all",
 }
 
 # In place of a number of copies: as many as gain, of those that fit.

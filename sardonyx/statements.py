@@ -209,7 +209,8 @@ def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, 
         made.append(ready.compiles(tell, answer))
         return made[0]
 
-    found = execute(replace(how, single="pipelining" in wanted.without), job, began, progress)
+    how = replace(how, single="pipelining" in wanted.without, early="early" not in wanted.without)
+    found = execute(how, job, began, progress)
     more = {"fused": dict(fused.ways), "as_one": fused.einsum.text} if several else loops.report() if loops else {}
     more |= {"most": ready.why} if ready.why else {}
     return replace(found, report=_with(found.report, more)), made[0].whole()

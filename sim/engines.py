@@ -23,6 +23,7 @@ from typing import Protocol
 import numpy as np
 
 from ..compiler.backend.encode import decode, encode
+from ..compiler.einsum import CompiledEinsum
 from ..compiler.graph import CompiledGraph
 from ..compiler.halide import CompiledDense
 from ..compiler.ir.program import ELASTIC, STATIC, Program
@@ -136,12 +137,13 @@ def name_of(engine: str | Device) -> str:
 
 
 def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Data, take: Take, progress: Progress = silent,
-        counting: bool = False, single: bool = False, counted: Collection[counters.Site] = ()) -> Run:
+        counting: bool = False, single: bool = False, counted: Collection[counters.Site] = (), early: bool = False) -> Run:
     """Run a compiled program on every transaction of its data, and give `take` what each stored.
 
     counting: see `simulate`; for the engines of Verilog. counted: tiles whose performance counters are read; for these and for
     devices, and for the token model, which counts the same events by its clock, of all tiles. single: each transaction is a
-    launch of its own, for all engines with launches but that of a whole system.
+    launch of its own, for all engines with launches but that of a whole system. early: the first launch of a statement, of one
+    copy, may begin with a portion of its words in generated Verilog (`host.run`).
     """
     arch, total = compiled.arch, f"{len(data)} {data.unit}"
     transactions = data.transactions(1 if engine in MODELS else loops_of_transactions(arch.glb))
@@ -159,7 +161,12 @@ def run(engine: str | Device, compiled: CompiledGraph | CompiledDense, data: Dat
     assert engine in (RTL, RTL_FULL), f"{engine} runs no program"
     return simulate(program, arch, transactions, take, full=engine == RTL_FULL, bounds=data.bounds(), total=total,
                     count=len(data), cycles=data.cycles(), progress=progress, counting=counting, single=single,
-                    counted=counted)
+                    counted=counted, early=_whole(compiled) if early and not counted else None)
+
+
+def _whole(compiled: CompiledGraph | CompiledDense) -> Collection[str] | None:
+    """The load streams that a launch needs whole when it begins; None where all are."""
+    return compiled.whole if isinstance(compiled, CompiledEinsum) and compiled.copies.count == 1 else None
 
 
 def _sites(compiled: CompiledGraph | CompiledDense, events: tokens.Events) -> dict[counters.Site, Counts]:
@@ -227,16 +234,17 @@ def _system(program: Program, arch: Arch, data: Data, transactions: Iterable[Tra
 def simulate(program: Program, arch: Arch, transactions: Iterable[Transaction], take: Take, *, full: bool,
              bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, cycles: int = 0,
              cache: Path | None = None, progress: Progress = silent, counting: bool = False, single: bool = False,
-             counted: Collection[counters.Site] = ()) -> Run:
+             counted: Collection[counters.Site] = (), early: Collection[str] | None = None) -> Run:
     """Run transactions in generated Verilog, as `simulator.for_program` chooses, or (`full`) on all tiles of the machine.
 
     bounds, single: see `launches`. total, count: what is simulated and how much, for `progress`. cycles: how many are
     expected, which decides how they are simulated. cache: folder of built models; default: the user's cache folder. counting:
-    count what moves, on all tiles. counted: see `run`; a machine that is folded to a program has no counters.
+    count what moves, on all tiles. counted: see `run`; a machine that is folded to a program has no counters. early: see
+    `host.run`.
     """
     made = simulator_of(program, arch, full or bool(counted), cycles, counting, cache, progress)
     return run_on(made, program, transactions, take, bounds=bounds, total=total, count=count, progress=progress,
-                  single=single, counted=counted)
+                  single=single, counted=counted, early=early)
 
 
 def simulator_of(program: Program, arch: Arch, full: bool, cycles: int, counting: bool = False, cache: Path | None = None,
@@ -253,13 +261,15 @@ def simulator_of(program: Program, arch: Arch, full: bool, cycles: int, counting
 
 def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[Transaction], take: Take, *,
            bounds: Mapping[str, int] | None = None, total: str = "transactions", count: int = 0, progress: Progress = silent,
-           check: bool = False, single: bool = False, counted: Collection[counters.Site] = ()) -> Run:
-    """Run transactions on a simulator; check: see `Machine`; single: see `launches`; counted: see `run`."""
+           check: bool = False, single: bool = False, counted: Collection[counters.Site] = (),
+           early: Collection[str] | None = None) -> Run:
+    """Run transactions on a simulator; check: see `Machine`; single: see `launches`; counted: see `run`; early: see `host.run`.
+    """
     with made.start(check) as machine:
         held = Held(machine.arch, after_reset=True)
         found = _launches(machine, program, transactions, take, bounds=bounds, what=f"simulating {total}", count=count,
                           progress=progress, configurable=made.configurable, overlapped=not made.counting, single=single,
-                          counted=counted, held=held)
+                          counted=counted, held=held, early=early)
         return found + Run(simulator=made.why, build_s=made.model.build_s, simulated=machine.cycles,
                            verilog=made.model.executable.parent / "verilog",
                            activity=machine.activity if made.counting else Activity())
@@ -268,9 +278,9 @@ def run_on(made: simulator.Simulator, program: Program, transactions: Iterable[T
 def _launches(device: Device, program: Program, transactions: Iterable[Transaction], take: Take, *,
               bounds: Mapping[str, int] | None, what: str, count: int, progress: Progress, configurable: bool = True,
               overlapped: bool = True, single: bool = False, counted: Collection[counters.Site] = (),
-              held: Held | None = None) -> Run:
+              held: Held | None = None, early: Collection[str] | None = None) -> Run:
     """Run transactions on a device, launch by launch; what: that is done, count: of how much, for `progress`; counted: see
-    `run`; held: see `host.run`."""
+    `run`; held, early: see `host.run`."""
     held = held or Held(device.arch)
     found, done, began = Run(cycles=0), 0, time.monotonic()
     progress(what)
@@ -280,7 +290,7 @@ def _launches(device: Device, program: Program, transactions: Iterable[Transacti
         host.execute(device, held.changes(prepare(program, device.arch, configurable, writes)), program, configurable)
         counters.clear(device, counted)
     for outcome in host.run(device, program, transactions, bounds, configurable, overlapped, bool(counted), single,
-                            held=held):
+                            held=held, early=early):
         for stored in outcome.stored:
             take(stored)
         done += len(outcome.stored)

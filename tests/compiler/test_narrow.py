@@ -98,7 +98,7 @@ def test_what_is_left_out_has_a_name():
     with pytest.raises(UserError) as error:
         sardonyx.einsum("x(i) = b(i)", b=np.arange(5), engine="tokens", without="speed")
     assert str(error.value) == \
-        "there is no feature 'speed'\n  try: choose one of pipelining, balancing, narrowing, sharing"
+        "there is no feature 'speed'\n  try: choose one of pipelining, balancing, narrowing, sharing, early"
 
 
 def test_edges_for_copies_take_words_off_the_links():

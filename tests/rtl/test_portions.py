@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from machines import KERNELS, LEAST, copier
 
+import sardonyx
 from sardonyx.compiler.einsum import compile_fused
 from sardonyx.compiler.lang.program import parse_program
 from sardonyx.compiler.sparse.fuse import fuse
@@ -15,6 +16,7 @@ from sardonyx.compiler.sparse.lanes import lanes_of
 from sardonyx.compiler.sparse.looked_up import looked_up
 from sardonyx.runtime import host
 from sardonyx.runtime.data.sub_tiles import Work
+from sardonyx.runtime.session import Session
 from sardonyx.sim.golden import einsum as golden
 from sardonyx.sim.rtl import simulator
 from sardonyx.tensors.values import random_tensor
@@ -70,3 +72,29 @@ def test_fused_products_begin_before_the_matrix_is_there_and_are_those_of_numpy(
             cycles.append(machine.cycles)
         assert work.result(stored) == golden.evaluate_all(program.statements, data)["z"]
     assert cycles[1] < cycles[0] if density else cycles[1] == cycles[0]
+
+
+def test_statements_begin_so_where_nobody_says_otherwise() -> None:
+    random = np.random.default_rng(7)
+    data = {"A": random.integers(-3, 4, (61, 61)) * (random.random((61, 61)) < 0.3), "x": random.integers(-3, 4, 61)}
+    # x is dense and looked up: it is in the first portion.
+    how = {"formats": {"A": "ds", "x": "d"}, "locate": "all", "order": "ij", "tile": 61, "engine": "rtl-full", "arch": QUEUES}
+    early, late = (sardonyx.einsum("y(i) = A(i,j) * x(j)", **data, **how, without=without) for without in ((), "early"))
+    assert np.array_equal(early.value, late.value) and np.array_equal(early.value, data["A"] @ data["x"])
+    assert early.report["all_cycles"] < late.report["all_cycles"] and early.cycles >= late.cycles
+    plain = sardonyx.einsum("y(i) = A(i,j) * x(j)", **data, **{**how, "arch": KERNELS})
+    assert "all_cycles" not in plain.report, "it has no queues"
+
+
+def test_a_session_begins_a_launch_so_where_its_user_says_it() -> None:
+    regions, given = replace(LEAST, name="three", columns=6, regions=3), block(200, 4)
+    found = []
+    for early in (None, ()):
+        with simulator.whole_machine(regions).start(posts=True) as machine, Session(machine, [2, 2]) as session:
+            session.load(1, copier(replace(LEAST, name="part")))
+            began = machine.cycles
+            session.run(1, [{"a_vals": given}], {"b_vals": 200}, early)
+            outcome, = session.wait(1)
+            found.append(machine.cycles - began)
+            assert outcome.stored[0]["b_vals"].tolist() == given.tolist()
+    assert found[1] < found[0]
