@@ -114,7 +114,7 @@ def header(accelerator: Accelerator | OuterProduct) -> str:
         **{f"WAIT_{stream.name.upper()}": 2 << n for n, stream in enumerate(accelerator.streams)}, "WAIT_ALL": command.ALL,
         "ELEMENT": command.ELEMENT, "PARTS": command.PARTS, "LAUNCHES": command.LAUNCHES, "SHARED": command.SHARED,
         **({"PATIENCE": command.PATIENCE, "READ_GIVEN_UP": command.READ_GIVEN_UP} if accelerator.watchdog else {}),
-        **{f"READ_{name.upper()}": command.READ_STALL + nth for nth, name in enumerate(_counters(accelerator))},
+        **{f"READ_{name.upper()}": command.READ_STALL + nth for nth, name in enumerate(accelerator.stalls)},
         "RESTART": command.RESTART, "METADATA_LSB": command.METADATA_LSB, "DENSE": command.DENSE,
         "COMPRESSED": command.COMPRESSED, "LINKED_LIST": command.LINKED_LIST, "BITVECTOR": command.BITVECTOR}
     # Of registers a name alone is the offset; these are commands as well.
@@ -131,17 +131,14 @@ def header(accelerator: Accelerator | OuterProduct) -> str:
     return "\n".join(lines) + "\n" + _FUNCTIONS + _reading(accelerator) + "\n#endif\n"
 
 
-def _counters(accelerator: Accelerator | OuterProduct) -> tuple[str, ...]:
-    return tuple(command.STALLS) if accelerator.counters else ()
-
-
 def _reading(accelerator: Accelerator | OuterProduct) -> str:
     """A function for each counter."""
-    parts = [f"""/* Cycles since reset in which {command.STALLS[name]}. */
+    of = " of all lanes" if isinstance(accelerator, OuterProduct) else ""
+    parts = [f"""/* Cycles{of} since reset in which {what}. */
 #if defined(__riscv)
 static inline uint32_t spatial_{name}(void) {{ return SPATIAL_COMMAND(SPATIAL_READ_{name.upper()}, 0u, 0u); }}
 #elif defined(SPATIAL_REGISTERS)
 static inline uint32_t spatial_{name}(void) {{ return *spatial_register(SPATIAL_{name.upper()}); }}
 #endif
-""" for name in _counters(accelerator)]
+""" for name, what in accelerator.stalls.items()]
     return "".join(parts)

@@ -49,6 +49,11 @@ def _sides(index: int, tensor: Tensor) -> tuple[tuple[int, int], int]:
 
 def firmware(kind: OuterProduct, place: Laid) -> bytes:
     """All of the core's memory: C that gives these commands."""
+    return compiled(kind, FIRMWARE, {"product.h": requests(kind, place)})
+
+
+def requests(kind: OuterProduct, place: Laid) -> str:
+    """The requests as a table of C."""
     lines = ["/* Requests: regions, the side that is memory, the type of axis 0; fibers, where values are or the table of",
              " * first nodes, and how many arrays stand in front, and where. */",
              "static const struct tensor { uint32_t source, destination, memory, type, fibers, values, before, arrays[2]; } "
@@ -60,7 +65,7 @@ def firmware(kind: OuterProduct, place: Laid) -> bytes:
                    _span(kind, place.job[tensor.fibers], tensor.fibers), values, len(arrays))
         lines.append(f"    {{ {', '.join(f'{each:#x}u' for each in numbers)}, "
                      f"{{ {', '.join(f'{each:#x}u' for each in arrays or [0])} }} }},")
-    return compiled(kind, FIRMWARE, {"product.h": "\n".join([*lines, "};", ""])})
+    return "\n".join([*lines, "};", ""])
 
 
 def _span(kind: OuterProduct, fibers: int, what: str) -> int:

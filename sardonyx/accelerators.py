@@ -109,7 +109,7 @@ class AcceleratorDesign:
             memory = program + memory[len(program):]
         size = -(-len(memory) // self.kind.dma.bus_bytes) * self.kind.dma.bus_bytes
         limit = PATIENCE * (len(words) + size + latency)
-        with SimulatedAccelerator(self.hardware(), max(8, size), latency, self.kind.counters) as simulated:
+        with SimulatedAccelerator(self.hardware(), max(8, size), latency, self.kind.stalls) as simulated:
             simulated.write(0, memory)
             ended = simulated.run(words, limit)
             check(ended.status, self.name)

@@ -83,9 +83,9 @@ class LaneAccelerator:
         return lane_runs.run(self.made, self.name, engine, stalls, progress, seed, operands, latency)
 
 
-def around(made: Laned, queue: int, ram_bytes: int, others: Mapping[str, bool]) -> LaneAccelerator:
+def around(made: Laned, queue: int, ram_bytes: int, counters: bool, others: Mapping[str, bool]) -> LaneAccelerator:
     """Commands around lanes; others: the settings of other accelerators, and whether they are given."""
     for name, is_given in others.items():
         if is_given:
             raise UserError("an array of lanes has no such choice", name, REMEDIES.get(name, "leave it out"))
-    return LaneAccelerator(replace(made, kind=replace(made.machine, queue=queue, ram_bytes=ram_bytes)))
+    return LaneAccelerator(replace(made, kind=replace(made.machine, queue=queue, ram_bytes=ram_bytes, counters=counters)))

@@ -33,7 +33,7 @@ def simulated(kind: OuterProduct, place: Laid, work: int, latency: int) -> tuple
         content = spatial_outer.firmware(kind, place) + content[kind.ram_bytes:]
     # Cycles that one of these may take at most, with merges of their runs, if nothing hangs.
     limit = (64 + 8 * latency) * (work + 1) + kind.rows + PATIENCE * len(words) + LOADING * kind.ram_bytes
-    with SimulatedAccelerator(top(kind), len(content), latency) as running:
+    with SimulatedAccelerator(top(kind), len(content), latency, kind.stalls) as running:
         running.write(0, content)
         ended = running.run(words, limit)
         if kind.queue:

@@ -39,7 +39,8 @@ from .sparse_products import check_dense, operand
 
 # The names of modules that it is made of.
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|picorv32|waiting|"
-                   r"dma(_\w+)?|fifo\w+|merge_node_\w+|pieces_\d+|port_(share|turns)_\d+|run_merge_\d+|sram_[\dx]+")
+                   r"dma(_\w+)?|fifo\w+|lane_waits_\d+|merge_node_\w+|pieces_\d+|port_(share|turns)_\d+|run_merge_\d+|"
+                   r"sram_[\dx]+|stall_counters(_\d+)?")
 ENGINES = {"golden": "SciPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
 # What changes a design on the command line.
 SIZES = ("lanes", "ports", "rows", "pairs")
@@ -97,7 +98,7 @@ class OuterProductDesign:
         if unknown := [name for name in sizes if name not in SIZES]:
             raise UserError(f"an outer product has no {unknown[0]}", "bounds", f"give {', '.join(SIZES)}")
 
-    def accelerator(self, queue: int = 16, ram_bytes: int = 0) -> OuterProductDesign:
+    def accelerator(self, queue: int = 16, ram_bytes: int = 0, counters: bool = False) -> OuterProductDesign:
         """The same with commands (docs/spatial.md) in place of a job in memory.
 
         Parameters
@@ -105,8 +106,9 @@ class OuterProductDesign:
         queue : int        Commands that wait, a power of two from 2 to 128.
         ram_bytes : int    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0: no core,
                            commands come over AXI4-Lite.
+        counters : bool    Registers say in how many cycles lanes wait, and for what.
         """
-        return replace(self, kind=replace(self.kind, queue=queue, ram_bytes=ram_bytes))
+        return replace(self, kind=replace(self.kind, queue=queue, ram_bytes=ram_bytes, counters=counters))
 
     def hardware(self) -> OuterProductArray | SpatialAccelerator | SpatialSystem:
         """The component that is the top of the Verilog, a new one each time."""

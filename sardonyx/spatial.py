@@ -89,7 +89,7 @@ class Design(Concerns):
                     queue: int = 16, ram_bytes: int = 0, lists: bool = False, watchdog: bool = False, counters: bool = False,
                     bus_bytes: int = LEAST_BUS) -> Any:
         """An `AcceleratorDesign`: commands and a DMA around the array and its buffers (docs/spatial.md); each operand has one.
-        Of lanes a `LaneAccelerator`: commands in place of their job; of these settings they have `queue` and `ram_bytes`.
+        Of lanes a `LaneAccelerator`: commands in place of their job; they have `queue`, `ram_bytes`, `counters`.
 
         Parameters
         ----------
@@ -100,12 +100,12 @@ class Design(Concerns):
         ram_bytes : int                    Memory of a RISC-V core that gives the commands, a power of two from 1 K to 128 K; 0:
                                            no core, commands come over AXI4-Lite.
         watchdog : bool                    Commands may say how long nothing may move until all is given up: `Program.patience`.
-        counters : bool                    Registers say in how many cycles streams wait, and for what.
+        counters : bool                    Registers say in how many cycles streams, or lanes, wait, and for what.
         """
         if self.laned is not None:
-            return lane_accelerators.around(self.laned, queue, ram_bytes, {
+            return lane_accelerators.around(self.laned, queue, ram_bytes, counters, {
                 "ports": ports is not None, "loops": loops != LOOPS, "beats": beats != BEATS, "room": room is not None,
-                "lists": lists, "watchdog": watchdog, "counters": counters, "bus_bytes": bus_bytes != LEAST_BUS})
+                "lists": lists, "watchdog": watchdog, "bus_bytes": bus_bytes != LEAST_BUS})
         wide = self.vectored is None and any(each.wide for each in self._ordered.values())
         dma = Dma((PORTS if self.vectored is None else VECTOR_PORTS) if ports is None else ports, loops, beats,
                   (32 if self.vectored is None else 64) << 2 * wide if room is None else room, lists,

@@ -9,13 +9,14 @@ Source: Stellar IV-A, Fig. 8, and V.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import Annotated, Any
 
 from .chain import ChainedBank
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
+from .command import STALLS
 from .dma import ELEMENT_BITS, MOST_SIZE, MOST_SPAN, WORD_BITS, Dma
 from .elastic import Elastic
 from .level_arrays import LevelArray, chain_arrays, level_arrays
@@ -281,6 +282,11 @@ class Accelerator:
         while self.streams[found[-1]].is_counted:
             found.append(self.counter(found[-1]))
         return tuple(found)
+
+    @property
+    def stalls(self) -> Mapping[str, str]:
+        """What is counted, and what each says."""
+        return STALLS if self.counters else {}
 
     @property
     def fingerprint(self) -> int:

@@ -43,13 +43,25 @@ ISSUE, SET_SRC_AND_DST, SET_CONSTANT, SET_ADDRESS, SET_SPAN, SET_STRIDE, SET_AXI
 WAIT = 13
 # Of a core alone, past the queue: the registers `given_up` and `status`, and what a write of `clear` does.
 READ_GIVEN_UP, READ_STATUS, CLEAR = 125, 126, 127
-# Where there are counters: registers of why streams wait, what each counts; a core reads the nth by command READ_STALL + n.
+# Where there are counters: registers of why streams wait, what each counts; a core reads the nth of its accelerator by command
+# READ_STALL + n.
 STALLS = {
     "operand_late": "a request for an operand had no element: memory had not given it",
     "operand_held": "an element had come that had no room in its buffer: the array was not done with those before",
     "result_late": "a request for a result had nothing to store: the array had not computed it",
     "result_held": "an element of a result waited for the bus",
     "command_held": "a command waited for a port of the DMA, or for the request before it of its stream",
+}
+# Of lanes, which ask memory themselves, each in which so many cycles were, lane by lane.
+LANE_STALLS = {
+    "operand_late": "a lane took words of an operand, and memory had not given the next one",
+    "operand_held": "a word had come that had no room: its lane merged those before",
+    "result_late": "a lane had no word for what it stores: it asked the ledger, or its last one was on its way",
+    "result_held": "a word of a node waited for the bus",
+    "command_held": STALLS["command_held"],
+    "answer_late": "a lane had asked for its next number, free memory or a first node, and was not answered",
+    "port_held": "a request of a lane waited for its port, which another one had",
+    "run_late": "of two runs that a lane merges one had no element: its memory gave the other one, or took what they become",
 }
 READ_STALL = 112
 # Of `wait`: every request; streams follow from bit 1 on.
@@ -128,6 +140,8 @@ REGISTERS: tuple[Register, ...] = register_file(
     ("given_up", RO, "where there is a watchdog: the requests that were under way when it gave all up, bits as of `wait`; "
                      "until the error is cleared"),
     *((name, RO, f"where there are counters: cycles since reset in which {what}") for name, what in STALLS.items()),
+    *((name, RO, f"where lanes are counted: the sum of all lanes, cycles in which {what}")
+      for name, what in LANE_STALLS.items() if name not in STALLS),
 )
 REGISTER_BITS = 6
 

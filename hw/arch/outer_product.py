@@ -18,13 +18,14 @@ Departures: rows are sorted by merges of two in a lane's memory, not by insertio
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Annotated, Any, NamedTuple
 
 from .accelerator import RAM, Stream
 from .cartesian import LEFT, PRODUCT, RIGHT
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, check
+from .command import LANE_STALLS
 from .dma import ELEMENT_BITS, MOST_PORTS, NODE_BYTES, Dma
 from .logic import Feed, Logic, Tap, leaves, width
 from .private_buffer import COMPRESSED, LINKED
@@ -102,6 +103,7 @@ class OuterProduct:
     value : Logic       What an element of A, the feed `LEFT`, and one of B, `RIGHT`, give; 32 bits of it are kept.
     takes_columns, takes_rows : bool    A lane that is free takes the next column, or row; else number n is done by lane n
                         modulo `lanes`.
+    counters : bool     With commands: registers say in how many cycles lanes wait, and for what.
     """
 
     name: Annotated[str, Identifier()]
@@ -117,6 +119,7 @@ class OuterProduct:
     takes_columns: bool = field(default=True, repr=False)
     takes_rows: bool = field(default=True, repr=False)
     value: Logic = field(default=PRODUCT, repr=False)
+    counters: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         check(self, "outer product", self._misfits)
@@ -126,6 +129,8 @@ class OuterProduct:
             yield Misfit("ports", f"are {self.ports}, more than the {self.lanes} lanes", f"give {self.lanes} or fewer")
         if self.ram_bytes and not self.queue:
             yield Misfit("ram_bytes", f"are {self.ram_bytes:,} for a core whose commands nothing takes", "give it a queue")
+        if self.counters and not self.queue:
+            yield Misfit("counters", "are registers beside commands, of which there are none", "give it a queue")
         if self.node and self.phases != BOTH:
             yield Misfit("node", f"is {self.node}, and what is in the first node of a list only the chip knows",
                          "give 0, or both phases")
@@ -170,9 +175,9 @@ class OuterProduct:
         return False
 
     @property
-    def counters(self) -> bool:
-        """There are none: its array takes what it needs from memory itself, and no stream waits."""
-        return False
+    def stalls(self) -> Mapping[str, str]:
+        """What is counted, and what each says."""
+        return LANE_STALLS if self.counters else {}
 
     @property
     def fingerprint(self) -> int:

@@ -51,11 +51,11 @@ class SpatialAccelerator(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.queue = queue = macro(
-            CommandQueue(self.accelerator.queue, self.accelerator.watchdog, self.accelerator.counters))
+        stalls = tuple(self.accelerator.stalls)
+        m.submodules.queue = queue = macro(CommandQueue(self.accelerator.queue, self.accelerator.watchdog, stalls))
         m.submodules.core = core = macro(core_of(self.accelerator))
         lead(m, queue.o, core.i)
-        for name, member in status_members(self.accelerator.watchdog, self.accelerator.counters).items():
+        for name, member in status_members(self.accelerator.watchdog, stalls).items():
             front, behind = getattr(queue, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
         for part, ports in ((queue, PORTS), (core, bus(self.accelerator.dma.bus_bytes))):

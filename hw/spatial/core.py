@@ -64,7 +64,7 @@ class Core(wiring.Component):
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_core"
         self._counted = accelerator.launches > 0 or accelerator.shared > 1
         self._anew = Signal(name="anew")
-        super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog, accelerator.counters),
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(accelerator.watchdog, accelerator.stalls),
                           **bus(accelerator.dma.bus_bytes), **ram_members(accelerator.ram_bytes)})
 
     @property
@@ -151,7 +151,7 @@ class Core(wiring.Component):
 
     def _count(self, m: Module, dispatch: Macro, decoder: Macro) -> None:
         """Why streams wait that have a request under way."""
-        m.submodules.stalls = stalls = macro(StallCounters())
+        m.submodules.stalls = stalls = macro(StallCounters(tuple(self.accelerator.stalls)))
         found: dict[str, list[Value]] = {name: [] for name in command.STALLS}
         for n, each in enumerate(self.accelerator.streams):
             elements, side = getattr(dispatch, f"s{n}"), "result" if each.is_result else "operand"

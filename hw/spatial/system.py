@@ -106,7 +106,7 @@ class SpatialSystem(wiring.Component):
     -------
     m_axi_* : memory.
     status : Out(32)     The register `status`.
-    operand_late, ... : Out(32)     If there are counters: the registers `STALLS`.
+    operand_late, ... : Out(32)     If there are counters: the registers of what is counted.
     trap : Out(1)        The core stands still for good, has read or written beyond its memory, or could not begin.
 
     Timing: the core reads its memory in a cycle and writes it in two, where no word of a request for it comes.
@@ -118,7 +118,7 @@ class SpatialSystem(wiring.Component):
         assert accelerator.ram_bytes, "the core has memory"
         self.accelerator, self.module_name = accelerator, f"{accelerator.name.lower()}_system"
         super().__init__({**bus(accelerator.dma.bus_bytes), "status": Out(32), "trap": Out(1),
-                          **(stall_members() if accelerator.counters else {})})
+                          **stall_members(accelerator.stalls)})
 
     @property
     def emit_key(self) -> str | OuterProduct:
@@ -129,14 +129,14 @@ class SpatialSystem(wiring.Component):
         m = Module()
         size = self.accelerator.ram_bytes
         m.submodules.core = core = macro(core_of(self.accelerator))
-        m.submodules.coprocessor = coprocessor = macro(
-            Coprocessor(self.accelerator.queue, self.accelerator.watchdog, self.accelerator.counters))
+        stalls = tuple(self.accelerator.stalls)
+        m.submodules.coprocessor = coprocessor = macro(Coprocessor(self.accelerator.queue, self.accelerator.watchdog, stalls))
         m.submodules.boot = boot = macro(Boot(size, len(self.accelerator.streams) - 1))
         m.submodules.processor = processor = macro(CommandingCore(size))
         for name, member in bus(self.accelerator.dma.bus_bytes).items():
             own, inner = getattr(self, name), getattr(core, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
-        for name, member in status_members(self.accelerator.watchdog, self.accelerator.counters).items():
+        for name, member in status_members(self.accelerator.watchdog, stalls).items():
             front, behind = getattr(coprocessor, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
         for name, member in PCPI.items():
@@ -147,8 +147,7 @@ class SpatialSystem(wiring.Component):
         lead(m, core.ram, boot.i)
         m.d.comb += [boot.over.eq(core.ram_over), boot.failed.eq(core.ram_failed)]
         astray = self._accesses(m, processor, boot)
-        if self.accelerator.counters:
-            m.d.comb += [getattr(self, name).eq(getattr(core, name)) for name in stall_members()]
+        m.d.comb += [getattr(self, name).eq(getattr(core, name)) for name in stalls]
         m.d.comb += [
             processor.resetn.eq(boot.filled & ~ResetSignal()), self.status.eq(coprocessor.state),
             self.trap.eq(processor.trap | astray | (~boot.filled & (core.error != 0)))]

@@ -76,7 +76,8 @@ def add(commands: Any) -> None:
                      help="bytes of a word of the bus: 8 or 16 (default: 8)")
     soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
     soc.add_argument("--counters", action="store_true",
-                     help="registers say in how many cycles streams wait, and for what; the report of a run has them")
+                     help="registers say in how many cycles streams or lanes wait, and for what; the report of a\n"
+                          "run has them")
     soc.add_argument("--no-core", action="store_true", help="commands over AXI4-Lite in place of the core")
     soc.add_argument("--out", metavar="DIR", type=path, help="write Verilog, header and description, made if missing")
     soc.add_argument("--product", metavar="RxCxT", type=_shape,
@@ -200,13 +201,14 @@ def surround(options: argparse.Namespace, console: Console) -> int:
                         "give --out DIR, --product RxCxT or, of vectors, --operations N")
     ram_bytes = 0 if options.no_core else RAM_BYTES
     if isinstance(found := designs.any_design(options.design), OuterProductDesign):
-        _surround_outer(options, console, found.resized(_bounds(options)).accelerator(ram_bytes=ram_bytes))
+        made = found.resized(_bounds(options)).accelerator(ram_bytes=ram_bytes, counters=options.counters)
+        _surround_outer(options, console, made)
         return 0
     design = designs.design(options.design)
     bounds = {**design.bounds, **_bounds(options)}
     design = dataclasses.replace(design, bounds=bounds)
     if design.laned is not None:
-        _surround_outer(options, console, design.accelerator(ram_bytes=ram_bytes))
+        _surround_outer(options, console, design.accelerator(ram_bytes=ram_bytes, counters=options.counters))
         return 0
     bus = {} if options.bus_bytes is None else {"bus_bytes": options.bus_bytes}
     made = design.accelerator(options.ports, ram_bytes=ram_bytes, watchdog=options.watchdog, counters=options.counters, **bus)
@@ -232,7 +234,6 @@ def _surround_outer(options: argparse.Namespace, console: Console, made: Any) ->
     for name, given, fix in (("--ports", options.ports is not None, ports),
                              ("--bus-bytes", options.bus_bytes is not None, "leave it out: its lists have heads of 8 bytes"),
                              ("--watchdog", options.watchdog, "leave it out: a wait for what is not asked for is refused"),
-                             ("--counters", options.counters, "leave it out: no stream of it waits by itself"),
                              ("--stored", options.stored is not None, "leave it out: sums have 32 bits"),
                              ("--operations", options.operations is not None, "give --product RxCxT")):
         if given:

@@ -6,8 +6,8 @@ Both run in a process of their own, built from `accelerator.cpp`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,10 @@ from amaranth.lib import wiring
 
 from ...cache import Cache, home
 from ...hw import emit
-from ...hw.arch.command import REGISTERS, STALLS, Word
+from ...hw.arch.command import REGISTERS, Word
 from ...hw.arch.dma import LEAST_BUS
 from ...hw.arch.errors import UserError
+from ...hw.arch.soc import named
 from ...hw.component import module_name
 from . import verilator
 from .process import Process
@@ -32,18 +33,18 @@ MEMORY_BYTES, LATENCY = 1 << 20, 50
 @dataclass(frozen=True)
 class Ended:
     """How a run ended: the register `status`, cycles from reset on, 64-bit words that went over the bus, and what counters
-    have, if there are some, in the order of `STALLS`."""
+    have, if there are some, by their names."""
 
     status: int
     cycles: int
     words_read: int
     words_written: int
-    stalls: tuple[int, ...] = ()
+    stalls: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def report(self) -> dict[str, object]:
         """What a report says of it."""
-        counted = {"waits": dict(zip(STALLS, self.stalls, strict=True))} if self.stalls else {}
+        counted = {"waits": dict(self.stalls)} if self.stalls else {}
         return {"words_read": self.words_read, "words_written": self.words_written, "cycles": self.cycles, **counted}
 
 
@@ -56,12 +57,12 @@ class SimulatedAccelerator(Process):
     memory_bytes : int     From address 0 on; a multiple of 8.
     latency : int          Cycles from an address to its first word, and from the last beat of a write to its answer, 1 or more.
                            Otherwise a word of the bus passes in every cycle, in both directions at once.
-    counters : bool        It counts why streams wait.
+    stalls : sequence      What it counts, as of `Accelerator.stalls`.
     cache : Path           Folder of built models; default: the user's.
     """
 
     def __init__(self, top: wiring.Component, memory_bytes: int = MEMORY_BYTES, latency: int = LATENCY,
-                 counters: bool = False, cache: Path | None = None) -> None:
+                 stalls: Iterable[str] = (), cache: Path | None = None) -> None:
         for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1)):
             if not isinstance(value, int) or not step <= value <= 1 << 32 or value % step:
                 raise UserError(f"{name} is {value}", "simulated accelerator", f"give a multiple of {step}, {step}..2^32")
@@ -72,8 +73,8 @@ class SimulatedAccelerator(Process):
         bus_bytes = Shape.cast(top.signature.members["m_axi_wstrb"].shape).width
         lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue]
         lines += [f"#define BUS_BYTES {bus_bytes}"] if bus_bytes != LEAST_BUS else []
-        places = [f"{each.offset}u" if has_queue else f"top->{each.name}" for each in REGISTERS
-                  if each.name in STALLS and counters]
+        self._stalls = tuple(stalls)
+        places = [f"{named(REGISTERS)[each].offset}u" if has_queue else f"top->{each}" for each in self._stalls]
         lines += [f"#define COUNTERS {', '.join(places)}"] if places else []
         self._answer = "IIQQQ" + "I" * len(places)
         headers = {"top.h": "\n".join((*lines, ""))} | {header.name: header.read_text() for header in HEADERS}
@@ -100,7 +101,7 @@ class SimulatedAccelerator(Process):
         asked = struct.pack("<cQI", b"G", limit, len(commands)) + words.tobytes()
         ended, status, cycles, read, written, *stalls = self._ask(asked, self._answer)
         assert ended, f"the accelerator did not end within {limit:,} cycles, its status is {status:#x}"
-        return Ended(status, cycles, read, written, tuple(stalls))
+        return Ended(status, cycles, read, written, dict(zip(self._stalls, stalls, strict=True)))
 
     def _inside(self, refused: int, address: int, count: int) -> None:
         if refused:

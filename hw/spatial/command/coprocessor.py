@@ -30,7 +30,7 @@ class Coprocessor(wiring.Component):
     ----------
     depth : int         Commands that wait.
     watchdog : bool     The core has one.
-    counters : bool     It counts why streams wait.
+    stalls : tuple      It counts why streams or lanes wait: these.
 
     Members
     -------
@@ -44,11 +44,11 @@ class Coprocessor(wiring.Component):
     Source: Stellar V (custom instructions); PicoRV32's documentation of the port.
     """
 
-    def __init__(self, depth: int, watchdog: bool = False, counters: bool = False) -> None:
-        self.depth, self.watchdog, self.counters = depth, watchdog, counters
+    def __init__(self, depth: int, watchdog: bool = False, stalls: tuple[str, ...] = ()) -> None:
+        self.depth, self.watchdog, self.stalls = depth, watchdog, stalls
         words = stream.Signature(WORD)
         super().__init__({**PCPI, "first": In(words), "o": Out(words), "state": Out(32),
-                          **{name: member.flip() for name, member in status_members(watchdog, counters).items()}})
+                          **{name: member.flip() for name, member in status_members(watchdog, stalls).items()}})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -81,7 +81,7 @@ class Coprocessor(wiring.Component):
                 m.d.comb += past.eq(1)
                 with m.If(goes):
                     m.d.sync += self.pcpi_rd.eq(self.given_up)
-        for nth, name in enumerate(command.STALLS if self.counters else ()):
+        for nth, name in enumerate(self.stalls):
             with m.If(number == command.READ_STALL + nth):
                 m.d.comb += past.eq(1)
                 with m.If(goes):

@@ -28,7 +28,7 @@ class CommandQueue(wiring.Component):
     ----------
     depth : int         Commands that wait.
     watchdog : bool     The core has one.
-    counters : bool     It counts why streams wait.
+    stalls : tuple      It counts why streams or lanes wait: these.
 
     Members
     -------
@@ -42,9 +42,9 @@ class CommandQueue(wiring.Component):
 
     module_name = "command_queue"
 
-    def __init__(self, depth: int, watchdog: bool = False, counters: bool = False) -> None:
-        self.depth, self.watchdog, self.counters = depth, watchdog, counters
-        status = {name: member.flip() for name, member in status_members(watchdog, counters).items()}
+    def __init__(self, depth: int, watchdog: bool = False, stalls: tuple[str, ...] = ()) -> None:
+        self.depth, self.watchdog, self.stalls = depth, watchdog, stalls
+        status = {name: member.flip() for name, member in status_members(watchdog, stalls).items()}
         super().__init__({**PORTS, "o": Out(stream.Signature(WORD)), **status})
 
     def elaborate(self, platform: Any) -> Module:
@@ -67,7 +67,7 @@ class CommandQueue(wiring.Component):
                     with m.If(bus.write):
                         m.d.sync += value.eq(bus.data)
             more = [("given_up", self.given_up)] if self.watchdog else []
-            more += [(name, getattr(self, name)) for name in command.STALLS] if self.counters else []
+            more += [(name, getattr(self, name)) for name in self.stalls]
             for name, value in (("status", waiting.state), ("cycles", waiting.cycles), ("ended", waiting.ended_all), *more):
                 with m.Case(at[name]):
                     m.d.comb += [bus.value.eq(value), bus.error.eq(bus.write)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from amaranth.hdl import Cat
@@ -20,10 +21,9 @@ def error_bits(watchdog: bool) -> int:
     return (command.HANG if watchdog else command.HANG - 1).bit_length()
 
 
-def status_members(watchdog: bool, counters: bool = False) -> dict[str, wiring.Member]:
+def status_members(watchdog: bool, stalls: Iterable[str] = ()) -> dict[str, wiring.Member]:
     """What a front of commands sees of a core, from its side."""
-    more = {"given_up": Out(32)} if watchdog else {}
-    more |= stall_members() if counters else {}
+    more = {**({"given_up": Out(32)} if watchdog else {}), **stall_members(stalls)}
     return {"clear": In(1), "error": Out(error_bits(watchdog)), "refused": Out(command.NUMBER_BITS), "busy": Out(1),
             "ended": Out(1), **more}
 

@@ -15,7 +15,9 @@ from ...dma.dma import bus
 from ...dma.quiet import WATCHED, Quiet
 from ...emit import macro
 from ...stream.lead import lead
+from ..command.stalls import StallCounters
 from ..command.word import WORD, ram_members, status_members
+from .lane_waits import wait_members
 from .product import OuterProductArray
 from .requests import OuterRequests
 
@@ -33,7 +35,7 @@ class OuterCore(wiring.Component):
 
     Members
     -------
-    i, clear, error, refused, busy, ended, ram, ram_over, ram_failed, m_axi_*
+    i, clear, error, refused, busy, ended, operand_late, ..., ram, ram_over, ram_failed, m_axi_*
                            As of `Core`; a product is one request that ends.
 
     Timing: that of its parts.
@@ -43,7 +45,8 @@ class OuterCore(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         assert kind.queue, "there are commands"
         self.kind, self.module_name = kind, f"{kind.name.lower()}_core"
-        super().__init__({"i": In(stream.Signature(WORD)), **status_members(False), **bus(), **ram_members(kind.ram_bytes)})
+        super().__init__({"i": In(stream.Signature(WORD)), **status_members(False, kind.stalls), **bus(),
+                          **ram_members(kind.ram_bytes)})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -69,6 +72,12 @@ class OuterCore(wiring.Component):
                                      Mux(array.status == outer_product.BUS, command.BUS, command.TENSORS))),
             requests.clear.eq(self.clear), self.error.eq(requests.error), self.refused.eq(requests.refused),
             self.busy.eq(self.i.valid | requests.given.any()), self.ended.eq(requests.ended.any())]
+        if self.kind.counters:
+            m.submodules.stalls = stalls = macro(StallCounters(tuple(self.kind.stalls), self.kind.lanes))
+            m.d.comb += [
+                *(getattr(self, name).eq(getattr(stalls, name)) for name in self.kind.stalls),
+                *(getattr(stalls, name).eq(getattr(array, name)) for name in wait_members(self.kind, Out)),
+                stalls.is_command_held.eq(self.i.valid & ~self.i.ready & (self.i.payload.number == command.ISSUE))]
         if self.kind.ram_bytes:
             lead(m, array.ram, self.ram)
             m.d.comb += [array.fills.eq(requests.given[count]), array.base.eq(requests.base), array.words.eq(requests.words)]

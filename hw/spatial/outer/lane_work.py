@@ -9,7 +9,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.dma import ADDRESS_BITS, ELEMENT_BITS
-from ...arch.outer_product import ERRORS, LOOPS, MULTIPLY, VALUE_BITS, WORD_BYTES, OuterProduct
+from ...arch.outer_product import ERRORS, LOOPS, MERGE, MULTIPLY, VALUE_BITS, WORD_BYTES, OuterProduct
 from ...arch.token import DATA_BITS
 from ...dma.request import request_layout
 from ...memory.sram import SramPort
@@ -66,7 +66,8 @@ class LaneWork(wiring.Component):
 
     Members
     -------
-    As of `work_members`, and what it needs of `node_members`; `lane : In`, its own number, if it does not take the next one.
+    As of `work_members`, and what it needs of `node_members`; `lane : In`, its own number, if it does not take the next one;
+    `run_late : Out(1)`, where it merges, if waits are counted: one of two runs has no element.
     """
 
     phase = ""
@@ -76,7 +77,8 @@ class LaneWork(wiring.Component):
         self.kind, self.module_name = kind, f"{kind.name.lower()}_{self.phase}"
         self.takes = kind.takes_columns if self.phase == MULTIPLY else kind.takes_rows
         answers = node_members(kind, In)
-        super().__init__({**work_members(kind), **({} if self.takes else {"lane": In(range(kind.lanes))}),
+        waits = {"run_late": Out(1)} if kind.counters and self.phase == MERGE else {}
+        super().__init__({**work_members(kind), **waits, **({} if self.takes else {"lane": In(range(kind.lanes))}),
                           **{name: answers[name] for name in self.needs if name in answers}})
 
     @property

@@ -70,6 +70,8 @@ class OuterMerge(LaneWork):
         m.d.comb += [held.eq(tail - head), ends.i.payload.eq(tail), memory.address.eq(tail), memory.enable.eq(1),
                      memory.data.eq(Cat(pairs.value, pairs.coordinate)),
                      merge.first.eq(head), merge.middle.eq(middle), merge.last.eq(end), merge.to.eq(tail)]
+        if self.kind.counters:
+            m.d.comb += self.run_late.eq(merge.late)
         with m.If(self.ended):
             m.d.sync += over.eq(1)
         m.d.sync += runs.eq(runs + (ends.i.valid & ends.i.ready) - (ends.o.valid & ends.o.ready))

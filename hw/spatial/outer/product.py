@@ -16,6 +16,7 @@ from ...emit import Macro, macro
 from ...memory.sram import Sram
 from ...stream.lead import lead
 from .frame import OuterFrame, fill_members
+from .lane_waits import STREAMS, LaneWaits, wait_members
 from .lane_work import PAIR_LANES, job_layout, node_members
 from .ledger import Ledger
 from .merge import OuterMerge
@@ -44,6 +45,7 @@ class OuterProductArray(wiring.Component):
     job : In, begins : In(1)     With commands: the job, which stays from `begins` on, which stays, too.
     fills, base, words, filled, ram      As of `fill_members`; not while it `begins`.
     failed : Out(1)              With `filled`: an answer of the bus was an error.
+    is_operand_late, ... : Out   As of `wait_members`.
 
     Timing: that of its parts; all lanes at once. Nothing is merged before all is multiplied.
     Source: OuterSPACE IV; Stellar VI-C, with 1 to 16 requests under way.
@@ -53,7 +55,7 @@ class OuterProductArray(wiring.Component):
         self.kind, self.module_name = kind, kind.name.lower()
         own = {"job": In(job_layout(kind)), "begins": In(1), **fill_members(kind)} if kind.queue else {}
         own |= {"failed": Out(1)} if kind.ram_bytes else {}
-        super().__init__({**bus(), "status": Out(32), "trap": Out(1), **own})
+        super().__init__({**bus(), "status": Out(32), "trap": Out(1), **own, **wait_members(kind, Out)})
 
     @property
     def emit_key(self) -> OuterProduct:
@@ -97,6 +99,8 @@ class OuterProductArray(wiring.Component):
         for lane in range(kind.lanes):
             self._lane(m, lane, phase, ledger, frame, job, {at: works[at][lane] for at in works}, shares[lane % kind.ports],
                        lane // kind.ports)
+        if kind.counters:
+            self._count(m, ledger, shares, works)
         if kind.ram_bytes:
             m.d.comb += self.failed.eq(Cat(failed).any())
         error = Signal(range(len(outer_product.ERRORS)))
@@ -125,6 +129,22 @@ class OuterProductArray(wiring.Component):
                 with m.If(frame.idle):
                     m.d.sync += phase.eq(ENDED)
         return m
+
+    def _count(self, m: Module, ledger: Macro, shares: list[Macro], works: dict[int, list[Macro]]) -> None:
+        """What lanes wait for, which is seen at what they share."""
+        m.submodules.waits = waits = macro(LaneWaits(self.kind))
+        for lane in range(self.kind.lanes):
+            share, user = shares[lane % self.kind.ports], lane // self.kind.ports
+            ended, question = getattr(share, f"ended{user}"), getattr(ledger, f"i{lane}")
+            streams = {name: getattr(share, f"{name}{user}") for name in STREAMS if name != "ask"} | {"ask": question}
+            for name, each in streams.items():
+                m.d.comb += [getattr(waits, f"{name}_valid")[lane].eq(each.valid),
+                             getattr(waits, f"{name}_ready")[lane].eq(each.ready)]
+            m.d.comb += [waits.stores[lane].eq(streams["request"].payload.stores), waits.ended[lane].eq(ended),
+                         waits.answered[lane].eq(ledger.answered[lane])]
+            if MERGE in works:
+                m.d.comb += waits.run_late[lane].eq(works[MERGE][lane].run_late)
+        m.d.comb += [getattr(self, name).eq(getattr(waits, name)) for name in wait_members(self.kind, Out)]
 
     def _lane(self, m: Module, lane: int, phase: Signal, ledger: Macro, frame: Macro, job: Any, works: dict[int, Macro],
               share: Macro, user: int) -> None:

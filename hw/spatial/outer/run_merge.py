@@ -37,6 +37,7 @@ class RunMerge(wiring.Component):
     behind : Out        Where it ends, with `done`.
     done : Out(1)       In one cycle.
     memory : Out(SramPort)
+    late : Out(1)       If it is counted: one of both has no element to be compared.
 
     Timing: two cycles for an element, three for two that are equal, a few at the beginning and the end.
     Source: OuterSPACE IV-B.
@@ -45,12 +46,13 @@ class RunMerge(wiring.Component):
     def __init__(self, kind: OuterProduct) -> None:
         self.kind, self.module_name = kind, f"run_merge_{kind.pairs}"
         at = range(kind.pairs)
+        waits = {"late": Out(1)} if kind.counters else {}
         super().__init__({"start": In(1), "first": In(at), "middle": In(at), "last": In(at), "to": In(at), "behind": Out(at),
-                          "done": Out(1), "memory": Out(SramPort(kind.pairs, PAIR_LANES))})
+                          "done": Out(1), "memory": Out(SramPort(kind.pairs, PAIR_LANES)), **waits})
 
     @property
-    def emit_key(self) -> int:
-        return self.kind.pairs
+    def emit_key(self) -> tuple[int, bool]:
+        return self.kind.pairs, self.kind.counters
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -67,6 +69,8 @@ class RunMerge(wiring.Component):
         ends = Signal()
         m.d.comb += [ends.eq(node.o.valid & node.o.payload.key[-1]), writes.eq(node.o.valid & ~node.o.payload.key[-1]),
                      node.o.ready.eq(going), self.done.eq(going & ends)]
+        if self.kind.counters:
+            m.d.comb += self.late.eq(going & ~(node.x.valid & node.y.valid))
         with m.If(self.start):
             m.d.sync += self.behind.eq(self.to)
         with m.Elif(writes):

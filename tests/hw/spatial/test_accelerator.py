@@ -33,7 +33,7 @@ def simulated(request: pytest.FixtureRequest) -> "Iterator[tuple[int, SimulatedA
     """With 4 ports each matrix may be one request, and it is counted why streams wait."""
     counters = request.param == 4
     kind = accelerator(request.param, counters=counters).kind
-    with SimulatedAccelerator(SpatialAccelerator(kind), BYTES, 20, counters) as found:
+    with SimulatedAccelerator(SpatialAccelerator(kind), BYTES, 20, kind.stalls) as found:
         yield request.param, found
 
 

@@ -29,7 +29,7 @@ def system() -> AcceleratorDesign:
 
 @pytest.fixture(scope="module")
 def simulated() -> "Iterator[SimulatedAccelerator]":
-    with SimulatedAccelerator(SpatialSystem(system().kind), BYTES, 20, counters=True) as found:
+    with SimulatedAccelerator(SpatialSystem(system().kind), BYTES, 20, system().kind.stalls) as found:
         yield found
 
 
@@ -47,7 +47,7 @@ def test_firmware_and_commands_leave_the_same_memory(shape: "tuple[int, int, int
     ended = simulated.run([], 400_000)
     assert ended.status & 1 == 0 and ended.status >> 16 & 15 == 0
     # Of operands and of what fills the core's memory nothing comes for 20 cycles.
-    assert ended.cycles > ended.stalls[0] > 40 and len(ended.stalls) == len(command.STALLS)
+    assert ended.cycles > ended.stalls["operand_late"] > 40 and ended.stalls.keys() == command.STALLS.keys()
     found = simulated.read(0, BYTES)
     with SimulatedAccelerator(accelerator().hardware(), BYTES, 20) as by_bus:
         by_bus.write(0, bytes(content))
