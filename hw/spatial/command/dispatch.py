@@ -181,9 +181,8 @@ class Dispatch(wiring.Component):
                 above = inner[0] if inner else root
                 orphan = parked.holds[n] & ~known[n] & (~self.streams[above] | (orphans[above] if inner else 0))
                 if inner:
-                    # All is parked but what stands in front of all.
-                    missed.append(self.orphans[n] & (parked.oldest == n) & (job.stream == root)
-                                  & Cat(parked.holds[at] & ~known[at] for at in inner).all())
+                    # What stands in front of all is missing while the number behind it is not known, and that alone then.
+                    missed.append(self.orphans[n] & (parked.oldest == n) & (job.stream == root) & ~known[inner[-1]])
             orphans.append(orphan)
         m.d.sync += later.eq(Cat(orphans))
         m.d.comb += [self.orphans.eq(Cat(orphans) & later),
