@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import Component, In
 from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
@@ -19,6 +19,7 @@ from sardonyx.hw.arch.accelerator import Collected
 from sardonyx.hw.arch.cartesian import Cartesian
 from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, WORD, Bank, Level, Loop, Run
 from sardonyx.hw.arch.spatial import Shaped
+from sardonyx.hw.arch.token import TOKEN_BITS
 from sardonyx.hw.arch.written import Written
 from sardonyx.hw.emit import macro
 from sardonyx.hw.joined.dealer import UNDER_WAY, Dealer
@@ -143,7 +144,31 @@ def bank(name: str) -> Held:
     kind, fifos = BANKS[name]
     of: type[Component] = (RowBank if kind.whole else AssociativeBank if kind.matched else GatherBank if kind.bases
                            else PrivateBank)
-    return Held(of(kind, name.replace(" ", "_")), fifos if kind.bases and not kind.whole else VALUES | fifos)
+    made = of(kind, name.replace(" ", "_"))
+    return Gathered(made, kind, fifos) if kind.bases and not kind.whole else Held(made, VALUES | fifos)
+
+
+class Gathered(Held):
+    """A bank that is asked for elements: of what a port asks for no more is looked up than it has room for."""
+
+    def __init__(self, part: Component, kind: Bank, fifos: "dict[str, int]") -> None:
+        self.kind = kind
+        more = {f"row{n}": (f"part.under_way.queue.storage[{n}]", TOKEN_BITS + (kind.sinks - 1).bit_length())
+                for n in range(LOOKED_UP)}
+        more |= {f"room{n}": (f"part.room{n}", kind.depth.bit_length()) for n in range(kind.sinks)}
+        more |= {f"comes{n}": (f"part.o{n}_fifo.queue.w_en", 1) for n in range(kind.sinks)}
+        super().__init__(part, fifos, more=more)
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        probe: Any = self
+        reads, level = probe.under_way_r_port__addr, probe.under_way_level
+        for port in range(self.kind.sinks):
+            asked = [((n - reads)[:len(reads)] < level) & (getattr(self, f"row{n}")[TOKEN_BITS:] == port)
+                     for n in range(LOOKED_UP)]
+            held, room = getattr(self, f"o{port}_fifo_level"), getattr(self, f"room{port}")
+            always(m, f"what port {port} asked for has room", room + held + sum(asked, start=Const(0, 1)) == self.kind.depth)
+            always(m, f"what port {port} gets has room", ~getattr(self, f"comes{port}") | (held < self.kind.depth))
 
 
 class Replayed(Between):
