@@ -224,8 +224,8 @@ def launches(program: Program, arch: Arch, transactions: Iterable[Transaction],
         begun = True
         lying = sum(each.words.size for each in loads if each.box is not None)
         for name, each in writes.items():
-            if each.box is not None:
-                pictures.setdefault(each.box.image or name, np.zeros(each.box.whole, np.uint16))
+            if each.box is not None and (image := each.box.image or name) not in pictures:
+                pictures[image] = np.zeros(each.box.whole, np.uint16)
         gives = tuple(read_back(program, place, writes, pictures, count, {name: room for name, (room, _) in numbered.items()}))
         placed = sum(each.words or 0 for each in gives if each.landing)
         ends = (launch_ended if goes_on else run_ended)(program, place, runs.cycles)
