@@ -108,13 +108,16 @@ def test_every_second_element_comes_as_it_lies() -> None:
     assert np.array_equal(found, every[::2, ::2]) and ways(outcomes) == (8 * 7, 0)
 
 
-@given(st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(1, 4)), st.integers(1, 3), st.integers(0, 2))
-def test_images_of_three_dimensions(tile: "tuple[int, int, int]", tiles: int, along: int) -> None:
+@given(st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(1, 4)), st.integers(1, 3), st.integers(0, 2),
+       st.integers(1, 3))
+def test_images_of_three_dimensions(tile: "tuple[int, int, int]", tiles: int, along: int, lanes: int) -> None:
+    """In one lane, and in stripes."""
     image = np.arange(11 * 9 * 12).reshape(11, 9, 12)
+    tile = (tile[0] * lanes, *tile[1:])
     shape = tuple(side * (tiles if dim == along else 1) for dim, side in enumerate(tile))
-    frames = Frames(walk(stencil({(0, 0, 0): 1, (1, 0, 1): 2}), tile), {"photo": np.pad(image, 20)}, shape, tile)
+    whole = np.pad(image, 40)
+    frames = Frames(walk(stencil({(0, 0, 0): 1, (1, 0, 1): 2}), tile, lanes, True), {"photo": whole}, shape, tile)
     found, outcomes = ran(frames)
-    whole = np.pad(image, 20)
     x, y, z = shape
     assert np.array_equal(found, whole[:z, :y, :x] + 2 * whole[1:z + 1, :y, 1:x + 1])
     # Neighbours along any of the dimensions are a box.
