@@ -17,7 +17,7 @@ from .compiler.spatial.laned import Laned, Side
 from .hw.arch.cartesian import LEFT, RIGHT
 from .hw.arch.errors import UserError
 from .hw.arch.logic import Apply, Constant, Feed, Logic
-from .hw.arch.outer_product import MULTIPLY, VALUE_BITS
+from .hw.arch.outer_product import ADD, LARGEST, MULTIPLY, SMALLEST, VALUE_BITS, OuterProduct
 from .sim.golden.scattered import MEANING
 from .sparse_products import within
 
@@ -133,11 +133,11 @@ def _computed(logic: Logic, feeds: Mapping[str, np.ndarray]) -> np.ndarray:
     return feeds[logic.tensor].astype(np.int64)
 
 
-def added(runs: Elements) -> Elements:
-    """The sum of all runs of a list, where one of them has an element."""
+def added(kind: OuterProduct, runs: Elements) -> Elements:
+    """The sum of all runs of a list, or what else they become, where one of them has an element."""
     keys, at = np.unique(runs.places[:, 0] * runs.shape[2] + runs.places[:, 2], return_inverse=True)
-    sums = np.zeros(len(keys), np.int64)
-    np.add.at(sums, at, runs.values)
+    sums = np.full(len(keys), kind.first, np.int64)
+    {ADD: np.add, LARGEST: np.maximum, SMALLEST: np.minimum}[kind.reduction].at(sums, at, runs.values)
     return Elements(np.column_stack(np.divmod(keys, runs.shape[2])), wrapped(sums), (runs.shape[0], runs.shape[2]))
 
 

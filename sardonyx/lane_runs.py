@@ -19,7 +19,7 @@ from .compiler.spatial.laned import Laned, Side
 from .compiler.spatial.lanes import Lanes
 from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import MOST_MEMORY, MULTIPLY
+from .hw.arch.outer_product import ADD, LARGEST, MOST_MEMORY, MULTIPLY
 from .lane_hardware import simulated
 from .lane_operands import MOST_PAIRS, Elements, added, check_extents, products, random, taken, value
 from .outcome import Computed, Outcome
@@ -60,11 +60,18 @@ def explained(made: Laned, functionality: Recurrences, dataflow: Lanes, skips: t
     else:
         lines += [
             f"an operation: the list of its {made.lists}, node by node, {_fiber(made.operands[0])} along {made.inner}",
-            f"its runs along {made.runs}, as many as there are, become one, two by two, equal {made.inner} added",
+            f"its runs along {made.runs}, as many as there are, become one, two by two, {_met(made)}",
             f"in a memory of {kind.pairs:,}: up to {kind.most_row:,} elements of {made.result.name}, a node"]
     lines += [f"{kind.rows:,} lists begin on the chip, and their table in memory",
               f"{kind.ports} request{'s' if kind.ports > 1 else ''} to memory at once"]
     return Outcome({**facts(made), "skips": [*map(str, skips)]}, "\n".join(lines))
+
+
+def _met(made: Laned) -> str:
+    if made.kind.reduction == ADD:
+        return f"equal {made.inner} added"
+    what = "largest" if made.kind.reduction == LARGEST else "smallest"
+    return f"of equal {made.inner} the {what}, {made.kind.first:,} at {'least' if made.kind.reduction == LARGEST else 'most'}"
 
 
 def _fiber(side: Side) -> str:
@@ -87,7 +94,7 @@ def run(made: Laned, name: str, engine: str, stalls: int | None, progress: Calla
     progress("computing with NumPy")
     multiplies = made.kind.phases == MULTIPLY
     partial = products(made.kind.value, *(found[each] for each in known)) if multiplies else found[known[0]]
-    wanted = partial if multiplies else added(partial)
+    wanted = partial if multiplies else added(made.kind, partial)
     _check_room(made, name, partial, wanted)
     numbers: dict[str, object] = {"engine": engine, **facts(made), "partial_products": len(partial.values)}
     cycles = None

@@ -26,7 +26,7 @@ from .compiler.spatial.lanes import Lanes, Runs
 from .concerns import Concerns
 from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import BOTH, MERGE, MULTIPLY, VALUE_BITS
+from .hw.arch.outer_product import ADD, BOTH, MERGE, MULTIPLY, VALUE_BITS
 from .lane_operands import added, coordinates, elements, products
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign
@@ -61,7 +61,8 @@ def phases(multiply: object, merge: object, *, name: str = "outer_product") -> P
     if zeros := [side.name for side in (*ours.operands, operand) if not side.sparse]:
         raise UserError(f"{zeros[0]} is stored with its zeros, and both phases together take what is not 0", "sparsity",
                         f"skip where {zeros[0]} is 0")
-    return PhasedDesign(replace(first, name=name, phases=BOTH, takes_rows=second.takes_rows, node=ours.node), multiply, merge)
+    return PhasedDesign(replace(first, name=name, phases=BOTH, takes_rows=second.takes_rows, node=ours.node,
+                                reduction=second.reduction, first=second.first), multiply, merge)
 
 
 def _phase(design: object, phase: str) -> Laned:
@@ -158,9 +159,9 @@ class PhasedDesign(OuterProductDesign):
         return replace(found, value=_turned(found.value)) if is_turned else found
 
     def _sums(self, left: scipy.sparse.coo_array, right: scipy.sparse.coo_array) -> scipy.sparse.csr_array:
-        if self.kind.value == PRODUCT:
+        if self.kind.value == PRODUCT and self.kind.reduction == ADD:
             return super()._sums(left, right)
-        found = scipy.sparse.csr_array(added(products(self.kind.value, elements(left), elements(right))).sparse())
+        found = scipy.sparse.csr_array(added(self.kind, products(self.kind.value, elements(left), elements(right))).sparse())
         found.sort_indices()
         return found
 

@@ -13,15 +13,17 @@ from dataclasses import replace
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import OPERATIONS
-from .recurrence import INPUT, UPPER, VARIABLE, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
+from ...hw.arch.outer_product import LARGEST, SMALLEST
+from .recurrence import INPUT, UPPER, VARIABLE, Assignment, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
 from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
 
 # Behind the name of a tensor: at a place that a skip does not ask for.
 ELSEWHERE = "'"
 
 
-def checked(skips: Sequence[Skip], recurrences: Recurrences) -> tuple[Skip, ...]:
-    """Skips of some recurrences; one whose condition is either of two becomes two."""
+def checked(skips: Sequence[Skip], recurrences: Recurrences, reduces: bool = False) -> tuple[Skip, ...]:
+    """Skips of some recurrences; one whose condition is either of two becomes two. reduces: where a wire goes parts of what was
+    the largest or smallest along it are compared, not added up."""
     if len(skips) > MOST_SKIPS:
         raise UserError(f"there are {len(skips)} skips", "sparsity", f"use {MOST_SKIPS} or fewer")
     found = tuple(part for skip in skips for part in _parts(skip))
@@ -33,7 +35,7 @@ def checked(skips: Sequence[Skip], recurrences: Recurrences) -> tuple[Skip, ...]
     _check_circle(found)
     for skip in found:
         if not skip.of or len(zeros(skip.where)) == 1:
-            _check_same(skip, recurrences)
+            _check_same(skip, recurrences, reduces)
     return found
 
 
@@ -102,7 +104,21 @@ def _check_circle(skips: Sequence[Skip]) -> None:
                                 _where(skip), "leave one of the two out, or give a condition on indices alone")
 
 
-def _check_same(skip: Skip, recurrences: Recurrences) -> None:
+def _stays(one: Assignment, value: Expr, recurrences: Recurrences) -> bool:
+    """Whether a variable stays what it was: the largest or smallest so far and a number, with which, or beyond which, it
+    begins."""
+    if not isinstance(value, Call) or value.operation not in (LARGEST, SMALLEST):
+        return False
+    own = [each for each in value.operands if isinstance(each, Read) and each.name == one.target.name]
+    numbers = [each.value for each in value.operands if isinstance(each, Number)]
+    begins = [each.value.value if isinstance(each.value, Number) else None for each in recurrences.assignments
+              if each.target.name == one.target.name and each != one]
+    meaning = OPERATIONS[value.operation].meaning
+    return len(own) == len(numbers) == 1 and len(value.operands) == 2 and bool(begins) and all(
+        first is not None and meaning(first, numbers[0]) == first for first in begins)
+
+
+def _check_same(skip: Skip, recurrences: Recurrences, reduces: bool) -> None:
     """UserError for a skip that would change what is computed."""
     recurrences = _apart(skip, recurrences)
     nothing = _copies(promised(skip, recurrences), recurrences)
@@ -115,7 +131,8 @@ def _check_same(skip: Skip, recurrences: Recurrences) -> None:
         nothing, todo = nothing | zero, bool(zero)
     for one in computed:
         value = folded(one.value, nothing)
-        if one.target.name in nothing or (isinstance(value, Read) and value.name == one.target.name):
+        if one.target.name in nothing or (isinstance(value, Read) and value.name == one.target.name) or (
+                reduces and _stays(one, value, recurrences)):
             continue
         inner = [(read.name, at) for read in reads(value) for at in read.at
                  if read.name != one.target.name and isinstance(at, Plane) and at.side == UPPER]

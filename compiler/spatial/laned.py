@@ -100,6 +100,9 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
     if merges and found.summed != (runs,):
         raise UserError(f"it is a sum over {', '.join(found.summed)}, and the runs of a list are of {runs}", "dataflow",
                         f"go over {found.summed[0]} behind {lanes.index}")
+    if found.first and sides[0].sparse:
+        raise UserError(f"elements of {sides[0].name} that are 0 are left out, and what {result.name} is begins with "
+                        f"{found.first:,}", "sparsity", "begin with 0, or leave the skip out")
     _check_types(recurrences, sides, result, merges)
     _check_skips(along, skips)
     extents = _extents(bounds, (lists, runs, inner))
@@ -108,7 +111,7 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
     takes = _takes(balance, lanes)
     kind = OuterProduct(name, lanes.lanes, lanes.ports, rows, pairs, 16 if merges else recurrences.bits(sides[0].name),
                         phases=MERGE if merges else MULTIPLY, takes_columns=merges or takes, takes_rows=takes or not merges,
-                        value=PRODUCT if merges else _met(found.value, sides))
+                        value=PRODUCT if merges else _met(found.value, sides), reduction=found.operation, first=found.first)
     behind = buffers[result.name]
     assert isinstance(behind, Lists), "it was looked at with those of operands"
     if merges and behind.node:

@@ -1,6 +1,7 @@
 """What recurrences come to, where every point takes inputs alone: an expression of them, and the index that it is summed over.
 
     c(i, j, k.lower) = 0;  c(i, j, k) = c(i, j, k - 1) + P(i, k, j);  C(i, j) = c(i, j, k.upper)        P(i, k, j), over k
+    c(i, j, k.lower) = 0;  c(i, j, k) = max(c(i, j, k - 1), P(i, k, j));  C(i, j) = c(i, j, k.upper)    the same, by max from 0
     a(i, j.lower, k) = A(i, k);  a(i, j, k) = a(i, j - 1, k);  ...                                       A(i, k) for a
 
 Input:   Recurrences of one output.
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...hw.arch.errors import UserError
+from ...hw.arch.outer_product import ADD, REDUCTIONS
 from ..lang.recurrence import (
     INPUT,
     LOWER,
@@ -35,11 +37,14 @@ from ..lang.recurrence import (
 
 @dataclass(frozen=True)
 class Stated:
-    """The element of the result of each point, what that is or adds, and the indices over which it is summed."""
+    """The element of the result of each point, what that is or adds, and the indices over which it is summed; by which other
+    operation than adding, and from which number on."""
 
     result: Read
     value: Expr
     summed: tuple[str, ...]
+    operation: str = ADD
+    first: int = 0
 
 
 def stated(recurrences: Recurrences) -> Stated:
@@ -63,7 +68,7 @@ def stated(recurrences: Recurrences) -> Stated:
     index = planes[0].index
     if out.value.at != tuple(planes[0] if at == Index.named(index) else at for at in own):
         raise mistake(f"{out.value} is not at plain indices")
-    return Stated(out.target, found.added(out.value.name, index), (index,))
+    return Stated(out.target, *found.added(out.value.name, index))
 
 
 def mistake(what: str) -> UserError:
@@ -95,16 +100,17 @@ class _Trace:
         self._under_way.pop()
         return found
 
-    def added(self, name: str, index: str) -> Expr:
-        """What each point adds to a sum that is carried along an index."""
+    def added(self, name: str, index: str) -> tuple[Expr, tuple[str, ...], str, int]:
+        """What each point adds to a sum that is carried along an index, or by what else it changes it; that, and the first."""
         first, rest = self._carried(name, index)
-        if first != Number(0) or not isinstance(rest, Call) or rest.operation != "add" or len(rest.operands) != 2:
+        if not isinstance(first, Number) or not isinstance(rest, Call) or rest.operation not in REDUCTIONS or len(
+                rest.operands) != 2 or (rest.operation == ADD and first.value):
             raise mistake(f"{name} is not 0 before the first {index}, and then what was before and a value")
         before = [each for each in rest.operands if each == self._moved(name, index)]
         more = [each for each in rest.operands if each != self._moved(name, index)]
         if len(before) != 1:
             raise mistake(f"{name} does not add to what it was a {index} before")
-        return self.value(more[0])
+        return self.value(more[0]), (index,), rest.operation, first.value
 
     def _source(self, name: str) -> Expr:
         """What a variable is: a value at each point, or one that enters at the first of an index and is handed on."""

@@ -24,7 +24,7 @@ from typing import Annotated, Any, NamedTuple
 
 from .accelerator import RAM, Stream
 from .cartesian import LEFT, PRODUCT, RIGHT
-from .check import Identifier, Misfit, OneOf, PowerOfTwo, check
+from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check
 from .command import LANE_STALLS
 from .dma import ELEMENT_BITS, MOST_PORTS, NODE_BYTES, Dma
 from .logic import Feed, Logic, Tap, leaves, width
@@ -41,6 +41,8 @@ JOB = ("columns", "left", "rows", "right", "free", "end", "terms", "height", "ta
 MERGE_JOB = ("lists", "free", "end", "height", "table")
 # Which phases there are.
 BOTH, MULTIPLY, MERGE = "both", "multiply", "merge"
+# What becomes of equal coordinates, and the number from which on it does.
+REDUCTIONS = ADD, LARGEST, SMALLEST = "add", "max", "min"
 # What went wrong; a run ends with the first.
 ERRORS = ("none", "an error response of the memory, or a list that is none", "no memory is left for nodes",
           "a row of the result has more elements than a lane has room for", "a row that there is not")
@@ -103,6 +105,8 @@ class OuterProduct:
     value : Logic       What an element of A, the feed `LEFT`, and one of B, `RIGHT`, give; 32 bits of it are kept.
     takes_columns, takes_rows : bool    A lane that is free takes the next column, or row; else number n is done by lane n
                         modulo `lanes`.
+    reduction : str     Where rows are merged: of `REDUCTIONS`, what becomes of elements with equal columns.
+    first : int         Of the others than `ADD`: what an element is less or more than counts as this.
     counters : bool     With commands: registers say in how many cycles lanes wait, and for what.
     """
 
@@ -120,6 +124,8 @@ class OuterProduct:
     takes_rows: bool = field(default=True, repr=False)
     value: Logic = field(default=PRODUCT, repr=False)
     counters: bool = field(default=False, repr=False)
+    reduction: Annotated[str, OneOf(REDUCTIONS)] = field(default=ADD, repr=False)
+    first: Annotated[int, Whole(-1 << VALUE_BITS - 1, (1 << VALUE_BITS - 1) - 1)] = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         check(self, "outer product", self._misfits)
@@ -129,6 +135,10 @@ class OuterProduct:
             yield Misfit("ports", f"are {self.ports}, more than the {self.lanes} lanes", f"give {self.lanes} or fewer")
         if self.ram_bytes and not self.queue:
             yield Misfit("ram_bytes", f"are {self.ram_bytes:,} for a core whose commands nothing takes", "give it a queue")
+        if self.reduction == ADD and self.first:
+            yield Misfit("first", f"is {self.first}, and sums begin with 0", "give 0, or another reduction")
+        if self.phases == MULTIPLY and self.reduction != ADD:
+            yield Misfit("reduction", f"is {self.reduction}, and nothing is merged", "leave it out, or give other phases")
         if self.counters and not self.queue:
             yield Misfit("counters", "are registers beside commands, of which there are none", "give it a queue")
         if self.node and self.phases != BOTH:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...hw.arch.cartesian import LEFT, RIGHT
+from ...hw.arch.logic import OPERATIONS
 from ...hw.arch.outer_product import RUNS, OuterProduct
 from .cartesian import value as given_by
 
@@ -43,7 +44,8 @@ def merged(kind: OuterProduct, runs: Sequence[np.ndarray]) -> tuple[np.ndarray, 
     half = kind.pairs // 2
     waiting: deque[list[tuple[int, int]]] = deque()
     held, count = 0, 0
-    came = deque((int(place), int(value)) for run in runs for place, value in run)
+    meaning = OPERATIONS[kind.reduction].meaning
+    came = deque((int(place), meaning(kind.first, int(value))) for run in runs for place, value in run)
     while came:
         opened = False      # a run that is merged does not go on
         while came and held < half:
@@ -57,7 +59,7 @@ def merged(kind: OuterProduct, runs: Sequence[np.ndarray]) -> tuple[np.ndarray, 
             both = [*waiting.popleft(), *waiting.popleft()]
             sums: dict[int, int] = {}
             for place, value in sorted(both):
-                sums[place] = sums.get(place, 0) + value
+                sums[place] = meaning(sums[place], value) if place in sums else value
             waiting.append(list(sums.items()))
             held -= len(both) - len(sums)
             count += 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
@@ -52,9 +52,30 @@ class Kept(Harness):
         m.d.comb += [words.valid.eq(free(m, 1, f"{name}_valid")), payload.eq(free(m, len(payload), f"{name}_payload"))]
 
 
+class Compared(Kept):
+    """A node, of which each element that leaves is the next one, and has what both have with one key."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(MergeNode(Merger("merger", 2, 1, 4, bits=3), operation))
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        node: Any = m.submodules.component
+        x, y, o = (getattr(node, name) for name in "xyo")
+        first, second = (each.payload.value.as_signed() for each in (x, y))
+        met = {"add": first + second, "max": Mux(first > second, first, second), "min": Mux(first < second, first, second)}
+        wanted = Mux(x.payload.key == y.payload.key, met[node.operation], Mux(x.payload.key < y.payload.key, first, second))
+        goes = o.valid & o.ready
+        always(m, "what leaves is of the lesser key", ~o.valid | (o.payload.value == wanted[:3]))
+        always(m, "of equal ones both are taken, else the lesser one",
+               (x.ready == (goes & (x.payload.key <= y.payload.key))) & (y.ready == (goes & (y.payload.key <= x.payload.key))))
+        reachable(m, "a lesser value with the same key", goes & (x.payload.key == y.payload.key) & (first < second))
+
+
 def units() -> Side:
     return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()}
                 | {"node": Kept(MergeNode(Merger("merger", 2, 1, 2, bits=1))),
+                   "largest": Compared("max"), "smallest": Compared("min"), "sum": Compared("add"),
                    "matrix": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=1))),
                    "stages": Kept(MergeTree(Merger("merger", 8, 1, 2, bits=1)))})
 

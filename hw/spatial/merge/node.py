@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal
+from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
@@ -27,6 +27,7 @@ class MergeNode(Component):
     Parameters
     ----------
     kind : Merger
+    operation : str     What becomes of two values with equal keys: add, or max or min of numbers with a sign.
 
     Members
     -------
@@ -38,8 +39,9 @@ class MergeNode(Component):
     takes a cycle.
     """
 
-    def __init__(self, kind: Merger) -> None:
-        self.kind, self.module_name = kind, f"merge_node_k{kind.key_bits}_w{kind.bits}"
+    def __init__(self, kind: Merger, operation: str = "add") -> None:
+        self.kind, self.operation = kind, operation
+        self.module_name = f"merge_node_k{kind.key_bits}_w{kind.bits}" + (f"_{operation}" if operation != "add" else "")
         elements = stream.Signature(element(kind))
         super().__init__({"x": In(elements), "y": In(elements), "o": Out(elements)})
 
@@ -51,12 +53,20 @@ class MergeNode(Component):
         there = x.valid & y.valid
         # The sum is there as soon as the comparison is: with an addend chosen by it, two nodes in a cycle would add one after
         # the other, each behind its comparison.
-        added = Signal(self.kind.bits)
+        met = Signal(self.kind.bits)
         m.d.comb += [
             takes_x.eq(x.payload.key <= y.payload.key), same.eq(x.payload.key == y.payload.key),
-            added.eq(x.payload.value + y.payload.value), o.valid.eq(there),
+            met.eq(self._met()), o.valid.eq(there),
             o.payload.key.eq(Mux(takes_x, x.payload.key, y.payload.key)),
-            o.payload.value.eq(Mux(same, added, Mux(takes_x, x.payload.value, y.payload.value))),
+            o.payload.value.eq(Mux(same, met, Mux(takes_x, x.payload.value, y.payload.value))),
             x.ready.eq(there & o.ready & takes_x), y.ready.eq(there & o.ready & (~takes_x | same)),
         ]
         return m
+
+    def _met(self) -> Value:
+        """The value of two elements of one key."""
+        x, y = self.x.payload.value, self.y.payload.value
+        if self.operation == "add":
+            return x + y
+        less = x.as_signed() < y.as_signed()
+        return Mux(less if self.operation == "min" else ~less, x, y)

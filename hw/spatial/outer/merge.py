@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from ...arch.dma import ADDRESS_BITS, MOST_SPAN, NODE_BYTES, NODES_AXIS
-from ...arch.outer_product import ROOM, RUNS
+from ...arch.outer_product import ADD, LARGEST, ROOM, RUNS, VALUE_BITS
 from ...emit import macro
 from ...stream.fifo import Fifo
 from .lane_work import ALLOCATE, EXCHANGE, PAIR, READ, USED_BITS, LaneWork, PairsIn, Question, ask_for_words
@@ -20,7 +20,7 @@ class OuterMerge(LaneWork):
 
     Behaviour: what comes is cut into runs whose coordinates rise, in the lane's memory as a ring; of all runs the two oldest
     become one behind the last, until one is left. While half of the memory is full, or all runs are, the list waits for that.
-    With (2, 1) (5, 1) | (0, 3) (5, 2) on a list (0, 3) (2, 1) (5, 3) is the row.
+    With (2, 1) (5, 1) | (0, 3) (5, 2) on a list (0, 3) (2, 1) (5, 3) is the row, or (5, 2) if the largest is asked for.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class OuterMerge(LaneWork):
             with m.If(pairs.whole & self.load.ready & (seen != self.kind.node)):
                 m.d.sync += seen.eq(seen + 1)
         m.d.comb += [held.eq(tail - head), ends.i.payload.eq(tail), memory.address.eq(tail), memory.enable.eq(1),
-                     memory.data.eq(Cat(pairs.value, pairs.coordinate)),
+                     memory.data.eq(Cat(self._counted(pairs.value), pairs.coordinate)),
                      merge.first.eq(head), merge.middle.eq(middle), merge.last.eq(end), merge.to.eq(tail)]
         if self.kind.counters:
             m.d.comb += self.run_late.eq(merge.late)
@@ -181,6 +181,15 @@ class OuterMerge(LaneWork):
             m.d.comb += [self.load.ready.eq(1), ends.i.valid.eq(comes & opened & ~rises)]
             with m.If(comes):
                 m.d.comb += self.memory.write.eq(~0)
+
+    def _counted(self, value: Any) -> Value:
+        """What comes, and no less, or no more, than what the largest or smallest begins with."""
+        first, reduction = self.kind.first, self.kind.reduction
+        if reduction == ADD:
+            found: Value = value
+            return found
+        beyond = value.as_signed() < first if reduction == LARGEST else value.as_signed() > first
+        return Mux(beyond, Const(first, signed(VALUE_BITS)).as_unsigned(), value)
 
     def _lend(self, m: Module, merge: Any) -> None:
         """The memory to what merges."""

@@ -1,4 +1,4 @@
-"""Merge two sorted runs of a memory into one behind them, equal coordinates added."""
+"""Merge two sorted runs of a memory into one behind them, equal coordinates added, or the largest or smallest of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.merger import Merger
-from ...arch.outer_product import VALUE_BITS, OuterProduct
+from ...arch.outer_product import ADD, VALUE_BITS, OuterProduct
 from ...arch.token import DATA_BITS
 from ...emit import macro
 from ...memory.sram import SramPort
@@ -44,20 +44,20 @@ class RunMerge(wiring.Component):
     """
 
     def __init__(self, kind: OuterProduct) -> None:
-        self.kind, self.module_name = kind, f"run_merge_{kind.pairs}"
+        self.kind, self.module_name = kind, f"run_merge_{kind.pairs}" + (f"_{kind.reduction}" if kind.reduction != ADD else "")
         at = range(kind.pairs)
         waits = {"late": Out(1)} if kind.counters else {}
         super().__init__({"start": In(1), "first": In(at), "middle": In(at), "last": In(at), "to": In(at), "behind": Out(at),
                           "done": Out(1), "memory": Out(SramPort(kind.pairs, PAIR_LANES)), **waits})
 
     @property
-    def emit_key(self) -> tuple[int, bool]:
-        return self.kind.pairs, self.kind.counters
+    def emit_key(self) -> tuple[int, str, bool]:
+        return self.kind.pairs, self.kind.reduction, self.kind.counters
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         merger = Merger("runs", 2, 1, 1 << DATA_BITS, bits=VALUE_BITS)
-        m.submodules.node = node = macro(MergeNode(merger))
+        m.submodules.node = node = macro(MergeNode(merger, self.kind.reduction))
         going = Signal()
         memory = self.memory
         with m.If(self.start):
