@@ -7,6 +7,7 @@ value in every cycle.
 from pathlib import Path
 from typing import Any
 
+import pytest
 from amaranth.hdl import Cat, Module, Mux, Signal
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
 
@@ -122,6 +123,25 @@ def test_operations_pass_their_steps_begin_when_they_are_due_and_end_where_their
 
 def test_operations_begin_beside_others_and_end_early(tmp_path: Path) -> None:
     assert cover(beats(), tmp_path, 12)
+
+
+class Hasty(Beat):
+    """Begins an operation whenever its words are there."""
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        later = Signal(self.steps - 1)
+        phase = Signal(range(self.interval))
+        m.d.comb += [self.at.eq(Cat(self.ready, later)), self.step.eq(self.at.any() & self.complete)]
+        with m.If(self.step):
+            m.d.sync += [later.eq(self.at), phase.eq(0)]
+        return m
+
+
+def test_an_operation_that_begins_before_it_is_due_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.Beat", Hasty)
+    claim = "operations are whole intervals apart"
+    assert prove(Beaten(4, 2), tmp_path, bound=6, only=claim).failed == (claim,)
 
 
 def test_a_length_that_changes_under_way_is_found(tmp_path: Path) -> None:
