@@ -82,14 +82,23 @@ class Coo:
 
 def pack(rows: Rows) -> Ints | None:
     """One number per row, ordered as the rows are; None if they do not fit one word."""
-    extents = [int(column.max(initial=0)) + 1 for column in rows.T]
+    found = pack_alike(rows)
+    return None if found is None else found[0]
+
+
+def pack_alike(*tables: Rows) -> tuple[Ints, ...] | None:
+    """The same of several tables, the same number for rows that are equal."""
+    extents = [max(int(column.max(initial=0)) for column in columns) + 1 for columns in zip(*(rows.T for rows in tables))]
     if prod(extents) >= 1 << 62:
         return None
-    number = np.zeros(len(rows), dtype=np.int64)
-    for column, extent in zip(rows.T, extents):
-        number *= extent
-        number += column
-    return number
+    found = []
+    for rows in tables:
+        number = np.zeros(len(rows), dtype=np.int64)
+        for column, extent in zip(rows.T, extents):
+            number *= extent
+            number += column
+        found.append(number)
+    return tuple(found)
 
 
 def side_by_side(*columns: Ints) -> Ints:

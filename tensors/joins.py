@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .coordinates import Ints, Rows, pack
+from .coordinates import Ints, Rows, pack_alike
 
 
 def keys(left: Rows, right: Rows) -> tuple[Ints, Ints]:
@@ -14,10 +14,10 @@ def keys(left: Rows, right: Rows) -> tuple[Ints, Ints]:
     The numbers are ordered as the rows are.
     """
     assert left.shape[1] == right.shape[1], "both tables have the columns compared"
-    both = np.concatenate((left, right))
-    number = pack(both)
-    if number is None:
-        number = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    packed = pack_alike(left, right)
+    if packed is not None:
+        return packed[0], packed[1]
+    number = np.unique(np.concatenate((left, right)), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return number[:len(left)], number[len(left):]
 
 

@@ -16,9 +16,11 @@ Cost:    a sort of the nonzeros for each level.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import takewhile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sardonyx.tensors.coordinates import Ints, ordered, side_by_side, starts
 from sardonyx.tensors.joins import keys
@@ -58,16 +60,23 @@ def alike(one: Tiles, other: Tiles, extents: Mapping[str, int]) -> dict[str, flo
     numbers, at = np.unique(np.concatenate((left, right)), return_inverse=True)
     where, where_other = at[:len(left)], at[len(left):]
 
-    def meeting(level: int, share: float | Ints = 1.0) -> float:
-        """Entries of both above a level in every two tiles that meet, multiplied, and divided by a share."""
-        mine, its = (tiles.counts[:, level - 1] if level else np.ones(len(tiles.counts)) for tiles in (one, other))
-        return float(np.bincount(where, mine / share, len(numbers)) @ np.bincount(where_other, its, len(numbers)))
+    @cache
+    def theirs(level: int) -> NDArray[np.float64]:
+        its = other.counts[:, level - 1] if level else np.ones(len(other.counts))
+        return np.bincount(where_other, its, len(numbers))
+
+    @cache
+    def meeting(level: int, of: str = "") -> float:
+        """Entries of both above a level in every two tiles that meet, multiplied, and divided by the places of an index."""
+        mine = one.counts[:, level - 1] if level else np.ones(len(one.counts))
+        mine = mine / one.places(of, extents[of])[:-1] if of else mine
+        return float(np.bincount(where, mine, len(numbers)) @ theirs(level))
 
     found: dict[str, float] = {}
     common = meeting(0)
     for level, index in enumerate(same, 1):
         # Of what is in both at the level above, as much as entries to places.
-        likely = common * meeting(level, one.places(index, extents[index])[:-1]) / max(meeting(level - 1), 1.0)
+        likely = common * meeting(level, index) / max(meeting(level - 1), 1.0)
         common = _meetings(one, other, shared, same[:level])
         dense = one.access.format.is_dense(level - 1) or other.access.format.is_dense(level - 1)
         found[index] = common / likely if likely and not dense else 1.0
@@ -101,6 +110,9 @@ def _meetings(one: Tiles, other: Tiles, shared: Sequence[str], prefix: Sequence[
     left, right = keys(*(_distinct(tiles, shared, prefix) for tiles in (one, other)))
     # Neighbours are looked for one after the other, which stays in the cache.
     left, right = np.sort(left), np.sort(right)
+    if len(left) and (left[1:] > left[:-1]).all():
+        at = np.minimum(np.searchsorted(left, right), len(left) - 1)
+        return float((left[at] == right).sum())
     return float((np.searchsorted(left, right, "right") - np.searchsorted(left, right)).sum())
 
 

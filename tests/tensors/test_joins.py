@@ -39,3 +39,9 @@ def test_too_many_matches_are_counted_and_not_made():
         matches(ones, ones, 1 << 30)
     assert error.value.count == 1 << 40
     assert len(matches(ones[:10], ones[:10], 100)[0]) == 100
+
+
+def test_tables_that_are_packed_together_have_the_same_number_for_equal_rows():
+    left, right = np.array([[1, 5], [0, 7]]), np.array([[0, 7], [9, 0], [1, 5]])
+    first, second = keys(left, right)
+    assert first.tolist() == second[[2, 0]].tolist() and second[1] > first[0] > first[1]
