@@ -10,7 +10,7 @@ sub-tiles of several k give is added as that of all sub-tiles is. Levels are sto
 Needs:   Einsum, edges of sub-tiles.
 Gives:   Einsum with another order, and formats that agree with it; the same one where there are not too many sums, or where the
          edges leave too many.
-Source:  ours. Onyx has no loop order whose sums are around three indices (JSSC III-C: one vector, or one matrix).
+Source:  ours. Onyx adds up vectors, SAM matrices, too.
 """
 
 from __future__ import annotations
