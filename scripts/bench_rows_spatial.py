@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bench_balance
+import bench_chains
 import bench_commands
 import bench_gather
 import bench_joined
@@ -24,7 +25,7 @@ def spatial() -> list[Row]:
                 "by hand >= 0.95 for 16 rows or more, generated >= 0.97 of it; paper: 0.90 of it",
                 min(full) >= 0.95 and min(ratios) >= 0.97),
             gemmini(found), wider(found), structured(), sparse_layers(), sparse_from_memory(), mergers(), *balance(), gather(),
-            outer(), without_zeros(), joined(), *bench_commands.formats(), *bench_commands.soc()]
+            outer(), without_zeros(), joined(), *bench_commands.formats(), bench_chains.row(), *bench_commands.soc()]
 
 
 def gemmini(measured: list[bench_spatial.Layer]) -> Row:
