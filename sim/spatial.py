@@ -6,11 +6,11 @@ Verilog, compiled with Verilator, on streams.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..hw.arch.chain import ChainedBank
-from ..hw.arch.elastic import Elastic
+from ..hw.arch.elastic import Balance, Elastic
 from ..hw.arch.logic import wrapped
 from ..hw.arch.merger import Merger
 from ..hw.arch.private_buffer import Bank, PrivateBuffer
@@ -22,11 +22,15 @@ from ..hw.spatial.array.spatial_array import SpatialArray
 from ..hw.spatial.buffer.buffered_array import BufferedArray
 from ..hw.spatial.merge.merger import MergerArray
 from ..runtime.data import merged
+from .model.banks.around import Around, is_timed
+from .model.banks.around import cycles as timed_cycles
+from .model.banks.stage import Sink
 from .model.elastic import simulate as simulate_elastic
 from .model.merger import simulate as simulate_merger
 from .model.private_buffer import given
 from .model.spatial import simulate
 from .model.written import too_many, written
+from .rtl import asked
 from .rtl.bench import Bench, Result
 
 # Cycles after which a run is taken to stand: for each word and step, and without a word beside the steps of an operation.
@@ -81,6 +85,15 @@ class Held:
             found |= given(buffer, self.fills, self.operations, {**(pairs or {}), **found})
         return found
 
+    def is_timed(self, array: Spatial | Elastic) -> bool:
+        """Whether there is a model of when they give what they hold to an array."""
+        balanced = isinstance(array, Elastic) and any(isinstance(unit.kind, Balance) for unit in array.units)
+        return is_timed(self.buffers, self.operations, balanced) and not self.results
+
+    def around(self, given: Mapping[str, Sequence[Pair]]) -> Callable[[Callable[[str], Sink]], Around]:
+        """They around an array, from what they give."""
+        return lambda sink: Around(self.buffers, self.fills, given, sink)
+
     def streams(self, words: Mapping[str, list[int]]) -> dict[str, Sequence[int]]:
         """The words of all streams, from those of the array alone."""
         fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
@@ -107,10 +120,17 @@ class Held:
 
 
 def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, held: Held = Held()) -> Ran:
-    """Run operations on the description; with buffers, the words that these give, without their time."""
-    words = {**inputs, **{name: [value for _, value in pairs] for name, pairs in held.ports().items()}}
-    found = simulate(spatial, words, operations, inputs.get(LENGTH))
-    return Ran(found.outputs, None if held.buffers else found.steps)
+    """Run operations on the description; with buffers, on the words that these give, and when if a model says so."""
+    given = held.ports()
+    words = {**inputs, **{name: [value for _, value in pairs] for name, pairs in given.items()}}
+    lengths = inputs.get(LENGTH)
+    found = simulate(spatial, words, operations, lengths)
+    if not held.buffers:
+        return Ran(found.outputs, found.steps)
+    if not held.is_timed(spatial):
+        return Ran(found.outputs, None)
+    alone = {name: len(each) for name, each in inputs.items() if name not in given}
+    return Ran(found.outputs, timed_cycles(spatial, alone, operations, lengths, held.around(given)))
 
 
 def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, stalls: int | None = None,
@@ -128,8 +148,9 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
     most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
     top = BufferedArray(spatial, held.buffers) if held.buffers else SpatialArray(spatial)
     found = _ran(top, held.streams(words), stalls, most, PATIENCE + spatial.steps, held)
-    return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in found.outputs[port.name]] for port in spatial.outputs},
-               found.cycles)
+    outputs, cycles = asked.asked(found, asked.of_array(spatial, operations, inputs.get(LENGTH)))
+    return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in outputs[port.name]] for port in spatial.outputs},
+               cycles)
 
 
 def _ran(top: SpatialArray | ElasticArray | BufferedArray, words: Mapping[str, Sequence[int]], stalls: int | None, most: int,
@@ -147,12 +168,18 @@ def _ran(top: SpatialArray | ElasticArray | BufferedArray, words: Mapping[str, S
 
 
 def run_elastic_tokens(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], held: Held = Held()) -> RanElastic:
-    """Run an elastic array on its description; with buffers, on the pairs that these give, without their time."""
-    found = simulate_elastic(elastic, {**inputs, **held.ports(inputs)})
+    """Run an elastic array on its description; with buffers, on the pairs that these give, and when if a model says so."""
+    given = held.ports(inputs)
+    is_timed = held.is_timed(elastic)
+    if is_timed:
+        alone = {name: each for name, each in inputs.items() if name not in given}
+        found = simulate_elastic(elastic, alone, held.around(given))
+    else:
+        found = simulate_elastic(elastic, {**inputs, **given})
     arrays = {name: words for each in held.results for name, words in written(each, found.outputs).items()}
     taken = {name for each in held.results for name in each.ports}
     outputs = {name: pairs for name, pairs in found.outputs.items() if name not in taken}
-    return RanElastic(outputs, None if held.buffers or held.results else found.steps, arrays)
+    return RanElastic(outputs, found.steps if is_timed else None, arrays)
 
 
 def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stalls: int | None = None,
@@ -164,10 +191,13 @@ def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stal
     top = BufferedArray(elastic, held.buffers, held.results) if held.buffers or held.results else ElasticArray(elastic)
     found = _ran(top, held.streams(words), stalls, most + held.quiet * held.operations, PATIENCE + held.quiet, held)
     taken = {name for each in held.results for name in each.ports}
-    outputs = {port.name: [(word >> bits[port.name], wrapped(word, bits[port.name])) for word in found.outputs[port.name]]
+    gave, cycles = found.outputs, found.cycles
+    if held.buffers:
+        gave, cycles = asked.asked(found, asked.of_elastic(elastic, held.results, found, held.operations))
+    outputs = {port.name: [(word >> bits[port.name], wrapped(word, bits[port.name])) for word in gave[port.name]]
                for port in elastic.outputs if port.name not in taken}
-    arrays = {each.name(name): found.outputs[each.name(name)] for each in held.results for name in each.arrays}
-    return RanElastic(outputs, found.cycles, arrays)
+    arrays = {each.name(name): gave[each.name(name)] for each in held.results for name in each.arrays}
+    return RanElastic(outputs, cycles, arrays)
 
 
 def run_merger_tokens(kind: Merger, lanes: Sequence[Sequence[Sequence[Pair]]]) -> RanMerger:

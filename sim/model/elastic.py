@@ -9,22 +9,15 @@ Cost: 3 us for each unit and step.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
 from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
 from ...hw.arch.token import is_control, stop
 from .balance import Balanced
-
-
-class Pair(NamedTuple):
-    """A coordinate, a value, and beside them the coordinate of a row."""
-
-    crd: int
-    value: int
-    row: int = 0
+from .banks.around import Around
+from .queue import Pair, Queue, turn
 
 
 @dataclass(frozen=True)
@@ -35,61 +28,51 @@ class Simulated:
     steps: int
 
 
-class _Queue:
-    """A FIFO in a step: `head` is what it showed at the beginning, `room` whether it took something then."""
+def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]],
+             held: Callable[[Callable[[str], Queue]], Around] | None = None) -> Simulated:
+    """Run all operations of some streams; AssertionError for pairs that are left, as by fibers that are not aligned.
 
-    def __init__(self, depth: int) -> None:
-        self.depth, self.pairs = depth, deque[Pair]()
-        self.head: Pair | None = None
-        self.room = True
-        self.given: Pair | None = None
-        self.takes = False
-
-    def begin(self) -> None:
-        self.head = self.pairs[0] if self.pairs else None
-        self.room = len(self.pairs) < self.depth
-        self.given, self.takes = None, False
-
-    def end(self) -> bool:
-        if self.takes:
-            self.pairs.popleft()
-        if self.given is not None:
-            self.pairs.append(self.given)
-        return self.takes or self.given is not None
-
-
-def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]]) -> Simulated:
-    """Run all operations of some streams; AssertionError for pairs that are left, as by fibers that are not aligned."""
-    queues = {link: _Queue(link.depth) for link in elastic.links}
+    held: makes the buffers that feed all other ports, from what leads to the FIFO of each.
+    """
+    queues = {link: Queue(link.depth) for link in elastic.links}
+    entries = {link.source[1]: queues[link] for link in elastic.links if not link.source[0]}
+    around = held(entries.__getitem__) if held else None
     sources = {name: deque(Pair(*pair) for pair in pairs) for name, pairs in inputs.items()}
-    fed = [(sources[link.source[1]], queues[link]) for link in elastic.links if not link.source[0]]
+    fed = [(words, around.entries.get(name, entries[name]) if around else entries[name]) for name, words in sources.items()]
     sinks = [(link.sink[1], queues[link]) for link in elastic.links if not link.sink[0]]
     units = [_unit(unit.name, unit.kind, queues) for unit in elastic.units]
     balances = [unit for unit in units if isinstance(unit, Balanced)]
     outputs: dict[str, list[tuple[int, int]]] = {name: [] for name, _ in sinks}
-    step = last = 0
+    step = last = stands = 0
     moves = True
     while moves:
-        for queue in queues.values():
-            queue.begin()
-        for words, queue in fed:
-            if words and queue.room:
-                queue.given = words.popleft()
+        if around is not None:
+            around.begin()
+        for words, entry in fed:
+            if words and entry.offer(words[0]):
+                words.popleft()
+        if around is not None:
+            around.step()
+            around.end()
         for unit in units:
             unit.step()
         for name, queue in sinks:
             if queue.head is not None:
                 outputs[name].append(queue.head[:2])
                 queue.takes, last = True, step
-        moves = sum([queue.end() for queue in queues.values()]) > 0 or any(each.chose for each in balances)
+        moves = turn(queues.values()) or any(each.chose for each in balances)
+        if around is not None and not around.is_over:
+            stands = 0 if moves else stands + 1
+            moves = stands < around.patience
         step += 1
     left = [link.sink for link, queue in queues.items() if queue.pairs]
     # No PE waits for one that waits for it: what it compares others have, or can have (`ElasticPe`).
     assert not left and not any(sources.values()), f"pairs are left at {left}"
+    assert around is None or around.is_over, "banks give all that they hold"
     return Simulated(outputs, last + 1)
 
 
-def _unit(name: str, kind: Kind, queues: Mapping[Link, _Queue]) -> _Pe | _Spread | Balanced:
+def _unit(name: str, kind: Kind, queues: Mapping[Link, Queue]) -> _Pe | _Spread | Balanced:
     ins = {link.sink[1]: queue for link, queue in queues.items() if link.sink[0] == name}
     outs = {link.source[1]: queue for link, queue in queues.items() if link.source[0] == name}
     if isinstance(kind, Worker):
@@ -101,15 +84,15 @@ def _unit(name: str, kind: Kind, queues: Mapping[Link, _Queue]) -> _Pe | _Spread
 
 
 class _Pe:
-    def __init__(self, worker: Worker, ins: Mapping[str, _Queue], outs: Mapping[str, _Queue]) -> None:
+    def __init__(self, worker: Worker, ins: Mapping[str, Queue], outs: Mapping[str, Queue]) -> None:
         self._worker, self._ins, self._out = worker, ins, outs["o"]
         self._words = [each.name for each in worker.operands if each.form == WORD]
         self._fibers = [each.name for each in worker.operands if each.form == FIBER]
         self._on = {each.name: [outs[f"{each.name}_o{nth}"] for nth in range(each.forwards)] for each in worker.operands}
         # Of fibers that are joined others have each pair as soon as it is there (`ElasticPe`).
         self._ahead = [(name, queue) for name in worker.carriers if worker.is_joined for queue in self._on[name]]
-        self._sent: set[_Queue] = set()
-        self._gone: set[_Queue] = set()
+        self._sent: set[Queue] = set()
+        self._gone: set[Queue] = set()
         self._total = 0
         self._told = False
 
@@ -145,7 +128,7 @@ class _Pe:
                 for name in self._words:
                     self._ins[name].takes = True
 
-    def _give(self, offers: Sequence[tuple[_Queue, Pair]]) -> None:
+    def _give(self, offers: Sequence[tuple[Queue, Pair]]) -> None:
         """Give to those that have room what they were not given yet."""
         for queue, pair in offers:
             if queue not in self._gone and queue.room:
@@ -173,7 +156,7 @@ class _Pe:
 
 
 class _Spread:
-    def __init__(self, kind: Spread, ins: Mapping[str, _Queue], outs: Mapping[str, _Queue]) -> None:
+    def __init__(self, kind: Spread, ins: Mapping[str, Queue], outs: Mapping[str, Queue]) -> None:
         self._lanes = [ins[f"i{n}"] for n in range(kind.lanes)]
         self._rows = [outs[f"o{n}"] for n in range(kind.rows)]
         self._over: set[int] = set()

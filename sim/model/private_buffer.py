@@ -49,7 +49,7 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
                 for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
                     sinks[at] += _gathered(bank, elements, base, coordinates)
                 continue
-            for place, sink in _request(bank):
+            for place, sink in requested(bank):
                 pairs = fibers(place)
                 if not bank.dealt:
                     sinks[sink] += pairs
@@ -62,7 +62,16 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
     return found
 
 
-def _request(bank: Bank) -> Iterator[tuple[int, int]]:
+def walked(bank: Bank, fills: Mapping[str, Sequence[int]]) -> Iterator[Pair]:
+    """The pairs of all fibers of all tensors of a bank, as they are stored."""
+    streams: dict[str, _Blocks | _Rows] = {name: _Blocks(fills[name]) for name in bank.streams}
+    while not streams["values"].is_over:
+        read = _fibers(bank.walked, _arrays(bank, streams))
+        for place, _ in requested(bank.walked):
+            yield from read(place)
+
+
+def requested(bank: Bank) -> Iterator[tuple[int, int]]:
     """Addresses, or numbers of fibers, and where each goes; a dense fiber once."""
     if bank.table:
         yield from (step for run in bank.table for step in run.steps)
@@ -89,7 +98,7 @@ def _elements(bank: Bank, arrays: Mapping[str, Sequence[int]]) -> dict[int, int]
         return dict(enumerate(arrays["values"]))
     walked, extent = bank.walked, bank.levels[-1].extent
     read = _fibers(walked, arrays)
-    return {number * extent + crd: value for number, (place, _) in enumerate(_request(walked))
+    return {number * extent + crd: value for number, (place, _) in enumerate(requested(walked))
             for crd, value in read(place)[:-1]}
 
 

@@ -1,0 +1,33 @@
+"""A bank that deals the elements of a fiber, each to a port of its own, cycle by cycle.
+
+Source:  `PrivateBank`, where it deals apart.
+"""
+
+from __future__ import annotations
+
+from .bank import TimedBank
+from .stage import DONE, STOP
+
+
+class TimedDealt(TimedBank):
+    """Ports that are left get ``N`` while the end of a fiber waits."""
+
+    _place = 0      # elements of this fiber that have a port
+
+    def _deal(self) -> bool:
+        head, dealt = self._values.head, self._bank.dealt
+        if head is None or not self._begun or not self._ahead:
+            return False
+        if head == DONE:
+            return True
+        if self._place == dealt:
+            assert head == STOP, "a fiber has no more elements than ports"
+            self._place, self._turn = 0, (self._turn + 1) % len(self._turns)
+            return True
+        at = self._turns[self._turn] + self._place
+        if not self._sinks[at].offer(self._pairs[at][0]):
+            return False
+        self._pairs[at].popleft()
+        self._left -= 1
+        self._place += 1
+        return head != STOP

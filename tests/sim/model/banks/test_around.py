@@ -1,0 +1,109 @@
+"""Arrays with private buffers take in engine `tokens` the cycles of their Verilog."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from buffer_draws import buffered, sparse
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from statement_arrays import Statement
+
+from sardonyx import spatial as sp
+from sardonyx.hw.arch.errors import UserError
+
+i, j, k = sp.indices("i j k")
+A, B = sp.inputs("A B")
+PRODUCT = sp.functionality("C(i,j) = A(i,k) * B(k,j)")
+INPUT, OUTPUT, HEXAGONAL = ([[0, 0, 1], [1, 0, 0], [1, 1, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 1]],
+                            [[1, 0, -1], [0, 1, -1], [1, 1, 1]])
+ROWS_OF_B, ROWS_OF_A = sp.skip(j, where=B(k, j) == 0), sp.skip(k, where=A(i, k) == 0)
+DENSE, CSR, BITS, LISTS = (("dense", last) for last in ("dense", "compressed", "bitvector", "linked list"))
+# On which array what is skipped, and how operands are stored.
+DESIGNS = {
+    "stationary, in chains": (INPUT, [], {"A": DENSE, "B": DENSE}),
+    "in step": (OUTPUT, [], {"A": DENSE, "B": DENSE}),
+    "in step, one operand": (OUTPUT, [], {"B": DENSE}),
+    "a table": (HEXAGONAL, [], {"A": DENSE, "B": DENSE}),
+    "optimistic": (OUTPUT, [sp.optimistic_skip(k, where=A(i, k) == 0, keep=1, of=3)], {"A": DENSE, "B": DENSE}),
+    "rows": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": CSR}),
+    "rows of bits": (INPUT, [ROWS_OF_B], {"A": DENSE, "B": BITS}),
+    "rows of lists": (INPUT, [ROWS_OF_B], {"B": LISTS}),
+    "dense fibers": (INPUT, [sp.skip(i, where=A(i, k) == 0)], {"B": DENSE}),
+    "dealt, and rows chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": CSR, "B": CSR}),
+    "rows of bits chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": BITS, "B": BITS}),
+    "rows of lists chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": LISTS, "B": LISTS}),
+    "dense rows chosen": (INPUT, [ROWS_OF_A], {"B": DENSE}),
+    "gathered": (OUTPUT, [ROWS_OF_A], {"A": CSR, "B": DENSE}),
+    "gathered by a port": (OUTPUT, [ROWS_OF_A], {"B": DENSE}),
+    "searched": (OUTPUT, [ROWS_OF_A], {"A": CSR, "B": CSR}),
+    "searched in lists": (OUTPUT, [ROWS_OF_A], {"B": LISTS}),
+}
+
+
+@cache
+def design(name: str, banks: int = 1, operations: int = 1) -> sp.Design:
+    rows, skips, buffers = DESIGNS[name]
+    # What is gathered is stored column by column, one after the other.
+    turned = {"B": (1, 0)} if "gathered" in name or "searched" in name else {}
+    made = {tensor: sp.Buffer(*levels, words=64, banks=banks if tensor == "B" else 1, operations=operations, node=2,
+                              order=turned.get(tensor, ())) for tensor, levels in buffers.items()}
+    return sp.Design(PRODUCT, sp.Transform(rows), {"i": 5, "j": 8, "k": 3}, sparsity=skips, buffers=made)
+
+
+def operands(array: sp.Design, operations: int, seed: int, shared: int = 1) -> "dict[str, np.ndarray]":
+    """Operands from empty to dense, with empty rows, each the same for some operations in a row."""
+    random, found = np.random.default_rng(seed), array.random(operations, seed)
+    for name, each in found.items():
+        each *= random.random(each.shape) < random.choice([0.3, 1])
+        each *= random.random((operations, each.shape[1], 1)) < random.random((operations, 1, 1)) * 1.5
+        found[name] = each[np.arange(operations) // shared * shared]
+    return found
+
+
+@pytest.mark.parametrize("name,banks,shared", [("in step", 1, 1), ("rows", 3, 4), *(
+    pytest.param(*each, marks=pytest.mark.slow) for each in (
+    ("stationary, in chains", 1, 1), ("stationary, in chains", 3, 4), ("in step, one operand", 1, 2), ("a table", 1, 1),
+    ("optimistic", 1, 1), ("rows", 1, 1), ("rows of bits", 1, 4), ("rows of bits", 3, 1), ("rows of lists", 1, 1),
+    ("rows of lists", 1, 4), ("dense fibers", 1, 1), ("dense fibers", 3, 4),
+    ("dealt, and rows chosen", 1, 1), ("rows of bits chosen", 1, 2),
+    ("rows of lists chosen", 1, 2), ("dense rows chosen", 1, 4), ("gathered", 1, 3), ("gathered by a port", 3, 1),
+    ("searched", 3, 2), ("searched in lists", 1, 1)))])
+@settings(max_examples=10)
+@given(operations=st.integers(1, 5), seed=st.integers(0, 1 << 30))
+def test_an_array_with_buffers_takes_the_cycles_of_its_verilog(name: str, banks: int, shared: int, operations: int,
+                                                               seed: int) -> None:
+    array = design(name, banks, shared)
+    operand = operands(array, operations * shared, seed, shared)
+    tokens, rtl = (array.run(engine, **operand) for engine in ("tokens", "rtl"))
+    assert tokens.cycles is not None and tokens.cycles == rtl.cycles
+    assert np.array_equal(tokens.value, rtl.value)
+
+
+@pytest.mark.parametrize("examples", [1, pytest.param(15, marks=pytest.mark.slow)])
+def test_random_arrays_with_buffers_take_the_cycles_of_their_verilog(examples: int) -> None:
+    @settings(max_examples=examples, suppress_health_check=[*HealthCheck])
+    @given(found=buffered(results=False), operations=st.sampled_from((2, 4)), seed=st.integers(0, 1 << 30))
+    def holds(found: "tuple[Statement, sp.Design]", operations: int, seed: int) -> None:
+        _, array = found
+        operand = sparse(array, operations, seed)
+        try:
+            tokens = array.run("tokens", **operand).cycles
+        except UserError as refused:
+            assert refused.fix
+            assume(False)
+        assume(tokens is not None)
+        assert tokens == array.run("rtl", **operand).cycles
+    holds()
+
+
+@pytest.mark.parametrize("name", ["rows", pytest.param("gathered", marks=pytest.mark.slow),
+                                  pytest.param("in step", marks=pytest.mark.slow)])
+def test_a_tensor_may_serve_more_operations_than_there_are_of_which_nothing_is_told(name: str) -> None:
+    """Before, results of the fourth operation were taken for an error."""
+    array = design(name, 1, 4)
+    operand = operands(array, 3, 1, 3)
+    tokens, rtl = (array.run(engine, **operand) for engine in ("tokens", "rtl"))
+    assert np.array_equal(tokens.value, rtl.value) and tokens.cycles is None
+    whole = array.run("rtl", **operands(array, 4, 1, 4)).cycles
+    assert rtl.cycles is not None and whole is not None and 0 < rtl.cycles < whole
