@@ -1,16 +1,20 @@
 """Programs of a machine without registers on tracks: generated Verilog against NumPy on dense arrays."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 from machines import KERNELS
+from open_machines import COPIER
 from random_programs import meaning
+from simulators import run_cocotb
 
 import sardonyx
 from sardonyx.compiler.lang.kernel import load_kernel
+from sardonyx.hw.soc.top import Sardonyx
 
 OPEN = replace(KERNELS, name="open", interconnect=replace(KERNELS.interconnect, fifo="inputs"))
 
@@ -25,3 +29,10 @@ def test_tracks_without_registers_lead_the_words_of_numpy(name: str, without: An
     found = sardonyx.kernel(name, **data, arch=OPEN, engine="rtl-full", without=without)
     assert np.array_equal(found.value.toarray() if scipy.sparse.issparse(found.value) else found.value,
                           meaning(kernel.program(), data))
+
+
+@pytest.mark.slow
+@pytest.mark.icarus
+def test_all_verilog_at_once_has_the_cycles_of_the_stitched_machine(tmp_path: Path) -> None:
+    """Icarus takes an event for every change, and finds the order of what is combinational by itself."""
+    run_cocotb(Sardonyx(COPIER), "cocotb_open_copier", "icarus", tmp_path)
