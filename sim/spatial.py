@@ -28,6 +28,7 @@ from .model.banks.stage import Sink
 from .model.elastic import simulate as simulate_elastic
 from .model.merger import simulate as simulate_merger
 from .model.private_buffer import given
+from .model.queue import Queue
 from .model.spatial import simulate
 from .model.written import too_many, written
 from .rtl import asked
@@ -88,11 +89,11 @@ class Held:
     def is_timed(self, array: Spatial | Elastic) -> bool:
         """Whether there is a model of when they give what they hold to an array."""
         balanced = isinstance(array, Elastic) and any(isinstance(unit.kind, Balance) for unit in array.units)
-        return is_timed(self.buffers, self.operations, balanced) and not self.results
+        return is_timed(self.buffers, self.results, self.operations, balanced)
 
-    def around(self, given: Mapping[str, Sequence[Pair]]) -> Callable[[Callable[[str], Sink]], Around]:
+    def around(self, given: Mapping[str, Sequence[Pair]]) -> Callable[[Callable[[str], Sink], Mapping[str, Queue]], Around]:
         """They around an array, from what they give."""
-        return lambda sink: Around(self.buffers, self.fills, given, sink)
+        return lambda sink, leaving: Around(self.buffers, self.fills, given, sink, self.results, self.operations, leaving)
 
     def streams(self, words: Mapping[str, list[int]]) -> dict[str, Sequence[int]]:
         """The words of all streams, from those of the array alone."""

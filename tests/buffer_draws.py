@@ -17,14 +17,14 @@ KINDS = ("dense", "compressed", "bitvector", "linked list")
 
 
 @st.composite
-def buffered(draw: st.DrawFn, results: bool = True) -> tuple[Statement, sp.Design]:
+def buffered(draw: st.DrawFn) -> tuple[Statement, sp.Design]:
     """A statement as an array that can be made, with buffers of some operands, and of its result where it has fibers."""
     statement, design = draw(designs())
     assume(_is_made(design))
     ranks = {read[0]: len(indices_of(read)) for term in statement.terms for read in term.reads}
     for name in draw(st.lists(st.sampled_from(sorted(ranks)), min_size=1, unique=True)):
         design = draw(_with(design, name, ranks[name], True))
-    if results and design.elastic is not None:
+    if design.elastic is not None:
         design = draw(_with(design, "C", len(statement.result), False))
     assume(design.buffers)
     return statement, design

@@ -29,20 +29,22 @@ class Simulated:
 
 
 def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]],
-             held: Callable[[Callable[[str], Queue]], Around] | None = None) -> Simulated:
+             held: Callable[[Callable[[str], Queue], Mapping[str, Queue]], Around] | None = None) -> Simulated:
     """Run all operations of some streams; AssertionError for pairs that are left, as by fibers that are not aligned.
 
-    held: makes the buffers that feed all other ports, from what leads to the FIFO of each.
+    held: makes the buffers that feed all other ports, from what leads to the FIFO of each, and those of results.
     """
     queues = {link: Queue(link.depth) for link in elastic.links}
     entries = {link.source[1]: queues[link] for link in elastic.links if not link.source[0]}
-    around = held(entries.__getitem__) if held else None
+    leaving = {link.sink[1]: queues[link] for link in elastic.links if not link.sink[0]}
+    around = held(entries.__getitem__, leaving) if held else None
     sources = {name: deque(Pair(*pair) for pair in pairs) for name, pairs in inputs.items()}
     fed = [(words, around.entries.get(name, entries[name]) if around else entries[name]) for name, words in sources.items()]
-    sinks = [(link.sink[1], queues[link]) for link in elastic.links if not link.sink[0]]
+    sinks = [*leaving.items()]
     units = [_unit(unit.name, unit.kind, queues) for unit in elastic.units]
     balances = [unit for unit in units if isinstance(unit, Balanced)]
     outputs: dict[str, list[tuple[int, int]]] = {name: [] for name, _ in sinks}
+    stored = around.stored if around else ()
     step = last = stands = 0
     moves = True
     while moves:
@@ -57,9 +59,9 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]],
         for unit in units:
             unit.step()
         for name, queue in sinks:
-            if queue.head is not None:
+            if queue.head is not None and (queue.takes or name not in stored):
                 outputs[name].append(queue.head[:2])
-                queue.takes, last = True, step
+                queue.takes, last = True, last if name in stored else step
         moves = turn(queues.values()) or any(each.chose for each in balances)
         if around is not None and not around.is_over:
             stands = 0 if moves else stands + 1
@@ -69,7 +71,7 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]],
     # No PE waits for one that waits for it: what it compares others have, or can have (`ElasticPe`).
     assert not left and not any(sources.values()), f"pairs are left at {left}"
     assert around is None or around.is_over, "banks give all that they hold"
-    return Simulated(outputs, last + 1)
+    return Simulated(outputs, 1 + (max(last, around.last) if around else last))
 
 
 def _unit(name: str, kind: Kind, queues: Mapping[Link, Queue]) -> _Pe | _Spread | Balanced:

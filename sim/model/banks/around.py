@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ....hw.arch.private_buffer import Bank, PrivateBuffer
 from ....hw.arch.spatial import Spatial
+from ....hw.arch.written import Written
+from ....hw.arch.written_chain import ChainedWritten
 from ..queue import Pair, Queue, turn
 from .bank import TimedBank
 from .dealt import TimedDealt
 from .gather import TimedGather
 from .in_step import TimedArray
+from .results import TimedResult
 from .rows import TimedRows
 from .stage import Sink
 
@@ -22,8 +25,10 @@ from .stage import Sink
 _ASKED = 2
 
 
-def is_timed(buffers: Sequence[PrivateBuffer], operations: int, balanced: bool) -> bool:
+def is_timed(buffers: Sequence[PrivateBuffer], results: Sequence[Written], operations: int, balanced: bool) -> bool:
     """Whether there is a model of all of their banks. balanced: rows of the array take each other's work."""
+    if any(isinstance(each, ChainedWritten) or each.sums for each in results):
+        return False
     return all(_is_timed(bank, operations, balanced) and not buffer.others for buffer in buffers for bank in buffer.banks)
 
 
@@ -52,8 +57,12 @@ class Around:
     """All banks, which begin empty."""
 
     def __init__(self, buffers: Sequence[PrivateBuffer], fills: Mapping[str, Sequence[int]],
-                 given: Mapping[str, Sequence[tuple[int, int]]], sink: Callable[[str], Sink]) -> None:
-        """sink: of the port that the pairs of a bank go to."""
+                 given: Mapping[str, Sequence[tuple[int, int]]], sink: Callable[[str], Sink],
+                 results: Sequence[Written], operations: int, leaving: Mapping[str, Queue]) -> None:
+        """sink: of the port that the pairs of a bank go to.  leaving: by port, what those that have results give to."""
+        self.stored = {port for each in results for port in each.ports}
+        self._results = [TimedResult(each, [leaving[port] for port in each.ports], operations // each.operations)
+                         for each in results]
         self._queues = list[Queue]()
         self._banks = list[TimedBank | TimedGather]()
         asks: dict[str, list[Queue]] = {}
@@ -75,12 +84,17 @@ class Around:
                 else:
                     self._banks.append((TimedDealt if bank.dealt else TimedBank)(bank, fed, sinks, pairs))
         # Cycles in which nothing may move in the array: while a tensor is filled in, and read to a port that has none of it.
-        self.patience = 64 + 4 * sum(map(len, fills.values()))
+        self.patience = 64 + 4 * (sum(map(len, fills.values())) + sum(each.words + each.stored for each in results))
 
     @property
     def is_over(self) -> bool:
         """Whether ports have all that they get."""
-        return all(bank.is_over for bank in self._banks)
+        return all(bank.is_over for bank in self._banks) and all(each.is_over for each in self._results)
+
+    @property
+    def last(self) -> int:
+        """The cycle in which the last word of a result left; -1 if none did."""
+        return max((each.last for each in self._results), default=-1)
 
     def begin(self) -> None:
         """What is decided from registers alone."""
@@ -91,6 +105,8 @@ class Around:
         """Do a cycle, in which ports are offered what is for them."""
         for bank in self._banks:
             bank.step()
+        for each in self._results:
+            each.step()
 
     def end(self) -> None:
         """The end of a cycle."""
@@ -98,10 +114,10 @@ class Around:
 
 
 def cycles(spatial: Spatial, words: Mapping[str, int], operations: int, lengths: Sequence[int] | None,
-           held: Callable[[Callable[[str], Sink]], Around]) -> int:
+           held: Callable[[Callable[[str], Sink], Mapping[str, Queue]], Around]) -> int:
     """From the first cycle to the last word of an array in step, both included."""
     array = TimedArray(spatial, words, operations, lengths)
-    around = held(array.stages.__getitem__)
+    around = held(array.stages.__getitem__, {})
     while not array.is_over:
         array.begin()
         around.begin()

@@ -38,6 +38,10 @@ DESIGNS = {
     "gathered by a port": (OUTPUT, [ROWS_OF_A], {"B": DENSE}),
     "searched": (OUTPUT, [ROWS_OF_A], {"A": CSR, "B": CSR}),
     "searched in lists": (OUTPUT, [ROWS_OF_A], {"B": LISTS}),
+    "a compressed result": (INPUT, [ROWS_OF_B], {"B": CSR, "C": CSR}),
+    "a result of bits": (INPUT, [ROWS_OF_B], {"C": BITS}),
+    "a dense result": (INPUT, [ROWS_OF_B], {"B": BITS, "C": DENSE}),
+    "a result of lists": (INPUT, [ROWS_OF_B], {"B": LISTS, "C": LISTS}),
 }
 
 
@@ -46,8 +50,11 @@ def design(name: str, banks: int = 1, operations: int = 1) -> sp.Design:
     rows, skips, buffers = DESIGNS[name]
     # What is gathered is stored column by column, one after the other.
     turned = {"B": (1, 0)} if "gathered" in name or "searched" in name else {}
-    made = {tensor: sp.Buffer(*levels, words=64, banks=banks if tensor == "B" else 1, operations=operations, node=2,
-                              order=turned.get(tensor, ())) for tensor, levels in buffers.items()}
+    # Of a result lists alone gather what several operations give.
+    served = {"C": operations if buffers.get("C") == LISTS else 1}
+    made = {tensor: sp.Buffer(*levels, words=256 if tensor == "C" else 64, banks=banks if tensor == "B" else 1, node=2,
+                              operations=served.get(tensor, operations), order=turned.get(tensor, ()))
+            for tensor, levels in buffers.items()}
     return sp.Design(PRODUCT, sp.Transform(rows), {"i": 5, "j": 8, "k": 3}, sparsity=skips, buffers=made)
 
 
@@ -68,7 +75,9 @@ def operands(array: sp.Design, operations: int, seed: int, shared: int = 1) -> "
     ("rows of lists", 1, 4), ("dense fibers", 1, 1), ("dense fibers", 3, 4),
     ("dealt, and rows chosen", 1, 1), ("rows of bits chosen", 1, 2),
     ("rows of lists chosen", 1, 2), ("dense rows chosen", 1, 4), ("gathered", 1, 3), ("gathered by a port", 3, 1),
-    ("searched", 3, 2), ("searched in lists", 1, 1)))])
+    ("searched", 3, 2), ("searched in lists", 1, 1),
+    ("a compressed result", 3, 1), ("a result of bits", 1, 1), ("a dense result", 3, 1),
+    ("a result of lists", 1, 1), ("a result of lists", 3, 2)))])
 @settings(max_examples=10)
 @given(operations=st.integers(1, 5), seed=st.integers(0, 1 << 30))
 def test_an_array_with_buffers_takes_the_cycles_of_its_verilog(name: str, banks: int, shared: int, operations: int,
@@ -83,7 +92,7 @@ def test_an_array_with_buffers_takes_the_cycles_of_its_verilog(name: str, banks:
 @pytest.mark.parametrize("examples", [1, pytest.param(15, marks=pytest.mark.slow)])
 def test_random_arrays_with_buffers_take_the_cycles_of_their_verilog(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=[*HealthCheck])
-    @given(found=buffered(results=False), operations=st.sampled_from((2, 4)), seed=st.integers(0, 1 << 30))
+    @given(found=buffered(), operations=st.sampled_from((2, 4)), seed=st.integers(0, 1 << 30))
     def holds(found: "tuple[Statement, sp.Design]", operations: int, seed: int) -> None:
         _, array = found
         operand = sparse(array, operations, seed)
