@@ -62,7 +62,7 @@ class Streamed:
 
     def results(self, given: Mapping[str, np.ndarray], taken: Mapping[str, np.ndarray], count: int,
                 lengths: Sequence[int] | None) -> tuple[dict[str, np.ndarray], int | None]:
-        """What the streams give, and the cycles of rtl: buffers have them in Verilog alone.
+        """What the streams give, and the cycles; of tokens None behind buffers whose time has no model (`Held.is_timed`).
 
         taken: the operands as `packed`.  lengths: launches of each operation, where they may end early.
         """
