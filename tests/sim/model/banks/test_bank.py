@@ -70,6 +70,7 @@ def test_each_word_comes_in_the_cycle_of_the_verilog(name: str, tensors: int, de
         for taker in takers:
             taker.now = now
         if not timed.is_over:
+            timed.begin()
             timed.step()
     assert timed.is_over
     assert [taker.taken for taker in takers] == [found.stamps[f"o{nth}"] for nth in range(bank.sinks)]
