@@ -27,7 +27,7 @@ from sardonyx.tensors.joins import TooManyMatches
 
 from .normalize import unsplit
 from .overflow import SEARCH_ROWS
-from .settled import settled, too_many, unkept, with_lone
+from .settled import as_far, settled, too_many, unkept, with_lone
 from .tiles import Tiling
 from .trials import Trials, Tried, too_many_items
 
@@ -55,8 +55,9 @@ class Search(Trials):
             # What nobody says an edge of has one coordinate where whole extents make too many sums.
             said = named if isinstance(edges, int) else edges
             named = with_lone(self.einsum, self.clipped(named), said.keys() | unsplit(self.root))
-        if fault := unkept(settled(self.einsum, self.clipped(named))):
-            few = with_lone(self.einsum, self.clipped(named), unsplit(self.root))
+        whole = self.clipped(named)
+        if fault := unkept(as_far(self.einsum, whole)) or unkept(settled(self.einsum, whole)):
+            few = with_lone(self.einsum, whole, unsplit(self.root))
             raise UserError(fault, self.einsum.text,
                             f"use tile={ {index: few[index] for index in named if index in self._cut} }")
         try:

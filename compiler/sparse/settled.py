@@ -40,6 +40,12 @@ def unkept(einsum: Einsum) -> str:
 
 def settled(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
     """A statement as sub-tiles of some edges are computed."""
+    found = as_far(einsum, edges)
+    return einsum if found is einsum or too_many(found) else _stored(einsum, found.order)
+
+
+def as_far(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
+    """A statement whose loops that turn once are where they need no sums, whether others have too many or not. Formats stay."""
     found = einsum
     for index in reversed(too_many(einsum)):
         if edges[index] == 1:
@@ -47,14 +53,15 @@ def settled(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
             at = order.index(last) + 1
             found = replace(found, order=(*order[:at], index, *order[at:]))
     while left := too_many(found):
-        outer, inner = next(iter(left.items()))
-        lone = [index for index in inner if edges[index] == 1]
-        if not lone:
-            return einsum
-        order = _without(found.order, lone[0])
-        at = order.index(outer)
-        found = replace(found, order=(*order[:at], lone[0], *order[at:]))
-    return found if found is einsum else _stored(einsum, found.order)
+        for outer, inner in left.items():
+            if lone := [index for index in inner if edges[index] == 1]:
+                order = _without(found.order, lone[0])
+                at = order.index(outer)
+                found = replace(found, order=(*order[:at], lone[0], *order[at:]))
+                break
+        else:
+            break
+    return found
 
 
 def with_lone(einsum: Einsum, edges: Mapping[str, int], said: Collection[str] = ()) -> dict[str, int]:

@@ -125,6 +125,16 @@ def test_edges_that_leave_too_many_sums_are_refused_with_some_that_do_not():
     assert message(tile, einsum, operands, 1024, {"k": 3, "i": 2, "j": 2, "l": 2}).startswith(sums)
 
 
+def test_what_is_refused_is_what_edges_leave():
+    """Loops over n turn once, and the one over m as well."""
+    einsum = parse("X(i,j,l,m) = B(i,k) * C(k,j) * D(n,l) * E(n,m)", "nkmlji")
+    operands = random_operands(einsum, agreeing(einsum, [1, 2, 1, 3, 3, 3]), [0.5], 1)
+    assert message(tile, einsum, operands, 1024, 3) == (
+        f"{einsum.text}: sums over k are for each l and j and i, but an accumulator keeps those for 2 indices, so that 1 of "
+        "these need sub-tiles of one coordinate, or k does\n"
+        "  try: use tile={'n': 1, 'k': 2, 'm': 1, 'l': 1, 'j': 3, 'i': 3}")
+
+
 def test_chosen_edges_are_as_good_as_those_of_the_order_that_sub_tiles_have():
     operands = random_operands(parse(TTM), dict(zip("ijlk", (40, 30, 50, 60), strict=True)), [0.01, 0.05], 1)
     least = {}
