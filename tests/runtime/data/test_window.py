@@ -111,7 +111,7 @@ def test_boxes_of_windows_of_one_size_have_one_size() -> None:
     assert shapes == {(4, 24)}
     # Of a stream whose windows begin at lines, or two words behind.
     for lead, width in ((0, 20), (2, 20), (3, 24)):
-        assert {box_of([Window(image, (np.arange(x, x + 18), np.arange(4)), 7, lead)])[0].pieces[0][0].shape
+        assert {box_of([Window(image, (np.arange(x, x + 18), np.arange(4)), 7, lead)])[0].pieces[0][1].shape
                 for x in range(lead, 46, 4)} == {(4, width)}
 
 
