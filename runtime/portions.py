@@ -10,7 +10,9 @@ The second portion is queued when all its words are in the global buffer, and an
 anything in a circle: the array has all words in the end, however it takes them.
 
 What is looked up at the coordinates of others is of no use before it is whole, so it is in the first portion. Of the others so
-much is in it as the array takes while the rest comes, a line a cycle, and what comes while the machine is configured.
+much is in it as the array takes while the rest comes, a line a cycle, and what comes while the machine is configured. Where one
+stream is taken sooner than others the array stands until all have come, so no more is left than comes in half the time of the
+watchdog.
 
 Needs:   a launch that is a run of its own, of an elastic program.
 Gives:   the launch without those words, and the commands that follow its start; none where nothing is gained.
@@ -26,6 +28,7 @@ from ..compiler.ir.program import STATIC, Program
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.cgra import Arch
 from ..hw.arch.glb import LANES, LINE_BYTES
+from .batches import WATCHDOG_CYCLES
 from .commands import Command, WriteMemory, WriteRegister
 from .plan import Launch
 from .registers import LISTED, queued
@@ -115,7 +118,8 @@ def _share(streams: Sequence[_Stream], meanwhile: int) -> float:
         return 1.0
     lead, longest = max((each.words for each in whole), default=0), max(each.words for each in others)
     come = (meanwhile - sum(each.lines for each in whole)) / lines
-    return min(1.0, max(0.0, come, (lines + REGISTERS * len(others) - lead) / (lines + longest)))
+    least = 1 - WATCHDOG_CYCLES / 2 / lines
+    return min(1.0, max(0.0, come, least, (lines + REGISTERS * len(others) - lead) / (lines + longest)))
 
 
 def _part(write: WriteMemory, first: int, last: int) -> WriteMemory:

@@ -10,6 +10,7 @@ from machines import LEAST, copier
 from sardonyx.compiler.ir.transfer import WORD_BYTES
 from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.arch.glb import LANES
+from sardonyx.runtime.batches import WATCHDOG_CYCLES
 from sardonyx.runtime.commands import Command, Start, WriteMemory, WriteRegister
 from sardonyx.runtime.plan import Launch, launches, prepare
 from sardonyx.runtime.portions import configuring, in_two
@@ -62,6 +63,23 @@ def test_the_rest_comes_in_as_many_cycles_as_the_first_portion_is_taken_in() -> 
     assert len(memory(begun.loads)) == LANES * round(500 * (500 + 3) / (500 + 2000))
     meanwhile, _ = in_two(launch(2000), copier(ARCH), ARCH, (), meanwhile=300)
     assert len(memory(meanwhile.loads)) == LANES * 300, "what comes while the machine is configured"
+
+
+def test_the_rest_comes_before_the_watchdog_takes_an_array_that_waits_for_it_for_one_that_is_stuck() -> None:
+    """The first portion of a short stream may be taken long before that of a long one."""
+    room = replace(LEAST, glb=replace(LEAST.glb, bank_bytes=1 << 18))
+    program, long, most = copier(room), launch(120_000, arch=room), WATCHDOG_CYCLES // 2
+    load, = program.loads
+    short = replace(load, name="x_vals", column=load.column + room.glb.columns_per_tile)
+    place = short.column // room.glb.columns_per_tile
+    registers = [WriteRegister(f"load_{name}", value, place) for name, value in (
+        ("control", 1), ("start", 0), ("extent0", 399), ("stride0", WORD_BYTES))]
+    given = replace(long, loads=(*long.loads, WriteMemory(place * room.glb.tile_bytes, np.zeros(400, np.uint16))),
+                    starts=(*registers, *long.starts))
+    begun, follows = in_two(given, replace(program, transfers=(*program.transfers, short)), room, ())
+    first, rest = ([each.words.size for each in some if isinstance(each, WriteMemory)] for some in (begun.loads, follows))
+    assert len(first) == len(rest) == 2 and sum(first) + sum(rest) == 120_400
+    assert most - 2 <= sum(rest) / LANES <= most + 2
 
 
 @pytest.mark.parametrize("given,whole", [
