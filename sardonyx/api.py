@@ -297,7 +297,9 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
         if work.tiling.after:
             cuts["by_the_host"] = f"{work.tiling.after}, where sub-tiles are added"
     elif not fused.nest.kept:
-        fused = alone(uncut(fused.einsum))
+        asked, fused = fused.einsum.order, alone(uncut(fused.einsum))
+        if fused.einsum.order != asked:
+            cuts["asked_order"] = f"{' '.join(asked)}: some loops turn once in a sub-tile, and the order is that of the others"
     drawn = fused.einsum if not data else work.tiling.whole
     if graph is not None and (twice := [access for access in drawn.operands if access.repeated]):
         raise UserError(f"{twice[0]} is a diagonal, for which graphs of the public tools have no operand", str(graph),
