@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.lang.schedule import Schedule
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.joins import TooManyMatches
 
@@ -57,9 +58,11 @@ class Search(Trials):
             named = with_lone(self.einsum, self.clipped(named), said.keys() | unsplit(self.root))
         whole = self.clipped(named)
         if fault := unkept(as_far(self.einsum, whole)) or unkept(settled(self.einsum, whole)):
-            few = with_lone(self.einsum, whole, unsplit(self.root))
-            raise UserError(fault, self.einsum.text,
-                            f"use tile={ {index: few[index] for index in named if index in self._cut} }")
+            lone = with_lone(self.einsum, whole, unsplit(self.root))
+            few = {index: lone[index] for index in named if index in self._cut}
+            # An edge for all indices may have come from the command line, where those of each are splits.
+            raise UserError(fault, self.einsum.text, f"use schedule '{Schedule(edges=few)}' in place of tile {edges}"
+                            if isinstance(edges, int) else f"use tile={few}")
         try:
             fault, tiling = self.whole(named)
         except TooManyMatches as many:

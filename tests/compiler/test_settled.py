@@ -120,7 +120,8 @@ def test_edges_that_leave_too_many_sums_are_refused_with_some_that_do_not():
     operands = random_operands(einsum, agreeing(einsum, [4, 5, 3, 7]), [0.5], 1)
     sums = (f"{TTM}: sums over k are for each i and j and l, but an accumulator keeps those for 2 indices, so that 1 of these "
             "need sub-tiles of one coordinate, or k does\n  try: ")
-    assert message(tile, einsum, operands, 1024, 2) == f"{sums}use tile={{'k': 2, 'i': 1, 'j': 2, 'l': 2}}"
+    assert message(tile, einsum, operands, 1024, 2) == (
+        f"{sums}use schedule 'split(k,2) split(i,1) split(j,2) split(l,2)' in place of tile 2")
     check(einsum, operands, {"k": 2, "i": 1, "j": 2, "l": 2})
     assert message(tile, einsum, operands, 1024, {"k": 3, "i": 2, "j": 2, "l": 2}).startswith(sums)
 
@@ -132,7 +133,7 @@ def test_what_is_refused_is_what_edges_leave():
     assert message(tile, einsum, operands, 1024, 3) == (
         f"{einsum.text}: sums over k are for each l and j and i, but an accumulator keeps those for 2 indices, so that 1 of "
         "these need sub-tiles of one coordinate, or k does\n"
-        "  try: use tile={'n': 1, 'k': 2, 'm': 1, 'l': 1, 'j': 3, 'i': 3}")
+        "  try: use schedule 'split(n,1) split(k,2) split(m,1) split(l,1) split(j,3) split(i,3)' in place of tile 3")
 
 
 def test_chosen_edges_are_as_good_as_those_of_the_order_that_sub_tiles_have():
