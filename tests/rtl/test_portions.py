@@ -86,6 +86,18 @@ def test_statements_begin_so_where_nobody_says_otherwise() -> None:
     assert "all_cycles" not in plain.report, "it has no queues"
 
 
+@pytest.mark.slow
+def test_streams_that_are_taken_sooner_than_others_do_not_stand_until_the_watchdog() -> None:
+    """Half of b is taken in 2,500 cycles, and half of c and d would come in 29,000."""
+    machine = replace(QUEUES, name="kernels with long queues", glb=replace(QUEUES.glb, bank_bytes=1 << 17))
+    random, at = np.random.default_rng(1), np.arange(58_000)
+    b, c, d = (np.where((random.random(at.size) < 0.97) & ((at < 5000) == first), value, 0)
+               for value, first in ((3, True), (4, False), (5, False)))
+    found = sardonyx.einsum("x(i) = b(i) + c(i) + d(i)", b=b, c=c, d=d, tile=500, arch=machine, engine="rtl")
+    dense = found.value.toarray() if hasattr(found.value, "toarray") else found.value
+    assert np.array_equal(np.asarray(dense).reshape(-1), b + c + d)
+
+
 def test_a_session_begins_a_launch_so_where_its_user_says_it() -> None:
     regions, given = replace(LEAST, name="three", columns=6, regions=3), block(200, 4)
     found = []
