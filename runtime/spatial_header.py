@@ -133,8 +133,9 @@ def header(accelerator: Accelerator | OuterProduct) -> str:
 
 def _reading(accelerator: Accelerator | OuterProduct) -> str:
     """A function for each counter."""
-    of = " of all lanes" if isinstance(accelerator, OuterProduct) else ""
-    parts = [f"""/* Cycles{of} since reset in which {what}. */
+    lanes = isinstance(accelerator, OuterProduct)
+    # Commands are taken for all lanes at once.
+    parts = [f"""/* Cycles{" of all lanes" if lanes and name != "command_held" else ""} since reset in which {what}. */
 #if defined(__riscv)
 static inline uint32_t spatial_{name}(void) {{ return SPATIAL_COMMAND(SPATIAL_READ_{name.upper()}, 0u, 0u); }}
 #elif defined(SPATIAL_REGISTERS)

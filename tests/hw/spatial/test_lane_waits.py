@@ -213,6 +213,9 @@ def test_each_has_a_register_and_a_function_of_c() -> None:
     assert [each.name for each in REGISTERS[-8:]] == [*LANE_STALLS] and [*LANE_STALLS][:5] == [*STALLS]
     for kind, count in ((KIND, 2), (replace(KIND, counters=False), 0)):
         assert all(header(kind).count(f"uint32_t spatial_{name}(void)") == count for name in LANE_STALLS)
+    said = [line for line in header(KIND).splitlines() if line.startswith("/* Cycles")]
+    once = f"/* Cycles since reset in which {STALLS['command_held']}. */"
+    assert len(said) == len(LANE_STALLS) and [line for line in said if " of all lanes " not in line] == [once]
 
 
 def test_without_commands_there_is_nothing_to_read_them() -> None:
