@@ -68,6 +68,7 @@ from .phases import PhasedDesign, phases
 from .runtime.data import ports
 from .runtime.data.written import together
 from .search import Searched, search
+from .sim.spatial import back_to_back
 from .sparsity import optimistic_skip, skip, stored
 
 __all__ = ["Buffer", "Computed", "Design", "Held", "Lanes", "Lists", "MergerDesign", "OuterProductDesign", "PhasedDesign",
@@ -277,7 +278,7 @@ class Design(Concerns):
             dense = project(self.unrolled, self.transform)
         except UserError:
             return {}
-        return {"cycles_without_skips": dense.interval * (count - 1) + dense.steps}
+        return {"cycles_without_skips": back_to_back(dense, count)}
 
     def _lengths(self, lengths: Sequence[int] | None, count: int) -> list[int] | None:
         """The launches of operations as whole numbers that the array takes."""

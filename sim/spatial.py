@@ -44,7 +44,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Ran:
-    """The words of every output port, and how many steps or cycles that took."""
+    """The words of every output port, and how many cycles that took."""
 
     outputs: dict[str, list[int]]
     cycles: int | None
@@ -125,13 +125,18 @@ def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations
     given = held.ports()
     words = {**inputs, **{name: [value for _, value in pairs] for name, pairs in given.items()}}
     lengths = inputs.get(LENGTH)
-    found = simulate(spatial, words, operations, lengths)
-    if not held.buffers:
-        return Ran(found.outputs, found.steps)
+    outputs = simulate(spatial, words, operations, lengths)
     if not held.is_timed(spatial):
-        return Ran(found.outputs, None)
+        return Ran(outputs, None)
     alone = {name: len(each) for name, each in inputs.items() if name not in given}
-    return Ran(found.outputs, timed_cycles(spatial, alone, operations, lengths, held.around(given)))
+    return Ran(outputs, timed_cycles(spatial, alone, operations, lengths, held.around(given)))
+
+
+def back_to_back(spatial: Spatial, operations: int) -> int:
+    """The cycles of so many operations whose words are there from the first one on."""
+    words = {each.name: len(each.words) * operations for each in spatial.alone}
+    words |= {each.name: len(each.positions) * operations for each in spatial.chains}
+    return timed_cycles(spatial, words, operations, None, Held().around({}))
 
 
 def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, stalls: int | None = None,

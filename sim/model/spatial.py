@@ -10,42 +10,32 @@ Cost: 10 us for each value that a step computes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, Tap, wrapped
 from ...hw.arch.spatial import Cell, Position, Rule, Spatial
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """What the ports gave, and how many steps that took."""
-
-    outputs: dict[str, list[int]]
-    steps: int
-
-
 def simulate(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int,
-             lengths: Sequence[int] | None = None) -> Simulated:
-    """Run operations one after the other, as soon as the array allows.
+             lengths: Sequence[int] | None = None) -> dict[str, list[int]]:
+    """What the ports give of operations one after the other, as soon as the array allows.
 
     inputs: the words of every input stream, by its name. lengths: the launches of each operation, by default all.
     Raises AssertionError for words that are missing or left.
     """
     run = _Run(spatial, inputs)
     work: dict[int, list[tuple[int, Cell]]] = {}
-    begin = end = 0
+    begin = 0
     for length in lengths or [spatial.launches] * operations:
         for cell in spatial.cells:
             for step in cell.steps:
                 if spatial.launch(cell.position, step) < length:
                     work.setdefault(begin + step, []).append((step, cell))
-                    end = max(end, begin + step + 1)
         begin += length if lengths else spatial.interval
     for now in sorted(work):
         run.step(now, work[now])
     left = [name for name, words in run.words.items() if words]
     assert not left, f"words are left at ports {', '.join(left)}"
-    return Simulated(run.outputs, end)
+    return run.outputs
 
 
 class _Run:

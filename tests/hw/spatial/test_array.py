@@ -68,10 +68,10 @@ def test_what_stops_an_array_leads_to_no_more_parts_than_the_square_root_of_all(
 def test_operations_follow_each_other_at_the_interval(name: str) -> None:
     array = design(name)
     rtl, model = (array.run(engine, **operands(array.spatial, 20, 1)).cycles for engine in ("rtl", "tokens"))
-    assert rtl is not None and model is not None
     # A cycle into the FIFOs of ports, one to the first PE, one behind the last one; and before the first operation, what is
     # kept goes down the chains.
-    assert rtl == model + 3 + max((len(chain.positions) for chain in array.spatial.chains), default=0)
+    over = 3 + max((len(chain.positions) for chain in array.spatial.chains), default=0)
+    assert rtl == model == 19 * array.spatial.interval + array.spatial.steps + over
 
 
 @settings(max_examples=10)
@@ -93,8 +93,8 @@ def test_operations_that_end_early_take_their_steps_or_those_of_what_enters() ->
     lengths = [5, 1, 2, 4, 3]
     rtl, tokens = (array.run(engine, lengths=lengths, **operands(array.spatial, 5, 1)).cycles for engine in ("rtl", "tokens"))
     # Chains of three: an operation of one or two steps ends before the words of the next one are there.
-    assert tokens == sum(lengths) + array.spatial.steps - array.spatial.launches
-    assert rtl == tokens + 3 + 3 + (3 - 1) + (3 - 2)
+    steps = sum(lengths) + array.spatial.steps - array.spatial.launches
+    assert rtl == tokens == steps + 3 + 3 + (3 - 1) + (3 - 2)
 
 
 def test_operations_that_take_their_first_word_late_end_when_no_more_words_come() -> None:

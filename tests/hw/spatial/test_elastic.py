@@ -1,5 +1,6 @@
 """Elastic arrays give what the recurrences mean, in their model and in generated Verilog, in the time that nonzeros take."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -155,6 +156,14 @@ def test_of_a_tensor_that_is_read_twice_one_fiber_has_its_own_nonzeros_and_the_o
     array = sp.Design(sp.functionality("C(i,j) = A(i,k) * A(k,j)"), sp.Transform(OUTPUT), {"i": 3, "j": 3, "k": 3},
                       sparsity=[ROWS_OF_A])
     assert array.run("tokens", **array.random(9, 1)).report["operations"] == 9
+
+
+@pytest.mark.parametrize("name", ["CSR x dense", pytest.param("outer product", marks=pytest.mark.slow)])
+def test_cycles_without_skips_are_those_of_the_verilog_of_the_array_without_skips(name: str) -> None:
+    array = design(name, 3, 5, 3)
+    report = array.run("tokens", **array.random(4, 1)).report
+    dense = dataclasses.replace(array, sparsity=[])
+    assert report["cycles_without_skips"] == dense.run("rtl", **dense.random(4, 1)).cycles
 
 
 def test_where_the_array_without_skips_cannot_be_made_its_cycles_are_not_told() -> None:

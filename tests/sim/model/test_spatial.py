@@ -37,7 +37,7 @@ def test_random_transforms_of_determinants_up_to_4_give_the_words_of_the_recurre
         assume(False)
     assume(abs(transform.determinant) <= 4)
     operands = {tensor.name: random.integers(-1 << 15, 1 << 15, (operations, *tensor.shape)) for tensor in spatial.operands}
-    found = collected(spatial, simulate(spatial, fed(spatial, operands), operations).outputs, operations)
+    found = collected(spatial, simulate(spatial, fed(spatial, operands), operations), operations)
     for at in range(operations):
         wanted = evaluate(recurrences, unrolled.bounds, {name: array[at] for name, array in operands.items()})
         assert all(np.array_equal(found[name][at], array) for name, array in wanted.items())
