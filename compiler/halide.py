@@ -113,7 +113,8 @@ def compile_product(product: Product, arch: Arch, weights: Weights, rows: int, s
     carries = weights.steps * product.products < product.terms
     pes = products.graph(product, weights, product.products, carries, arch.pe.ops)
     name = f"{product.name}, {weights.lanes} columns and {product.products} terms at once,"
-    return compile_pes(pes, arch, (1, rows), seed=seed, name=name, tell=tell)
+    columns = weights.lanes if products.joins(weights.lanes, weights.steps) else 1
+    return compile_pes(pes, arch, (columns, rows), seed=seed, name=name, tell=tell)
 
 
 def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0, words: WordGraph | None = None,

@@ -11,7 +11,7 @@ import numpy as np
 from .compiler.dense.front.directives import plan, said
 from .compiler.dense.front.lower import lower
 from .compiler.dense.map.lanes import Limit, limit, product_limit
-from .compiler.dense.map.product import Product, find, tile_of, turned, weights_of
+from .compiler.dense.map.product import Product, apart, find, tile_of, turned, weights_of
 from .compiler.halide import LOWER, CompiledDense, compile_picture, compile_product, compile_words
 from .compiler.ir.dataflow import WordGraph
 from .compiler.lang.halide.pipeline import Pipeline
@@ -181,7 +181,8 @@ def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarr
     schedule = said(asked, dims, part, lanes, (wanted.tile is not None, wanted.lanes is not None))
     return compiled, whole, part, lambda: {"lanes": _limited(lanes, product_limit(product, wanted.arch)),
                                            "schedule": f"{product.products} terms at once; {schedule}",
-                                           **({"turned": how} if (how := turned(product, weights)) else {})}
+                                           **({"turned": how} if (how := turned(product, weights)) else {}),
+                                           **({"joined": why} if (why := apart(lanes, weights.steps)) else {})}
 
 
 def _limited(lanes: int, most: Limit, way: str = "") -> str:

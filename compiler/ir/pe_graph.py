@@ -54,6 +54,14 @@ class Running:
     """The result of the same PE at the point before in x; 0 at x = 0."""
 
 
+@dataclass(frozen=True)
+class Once(Ref):
+    """A reference at one `x` of every row; 0 at all others. It waits in the register file for less than a row."""
+
+    x: int = 0
+
+
+Kept = Held | Running | Once
 PeOperand = Operand | Held | Running
 
 
@@ -90,9 +98,9 @@ class PeNode:
         assert isinstance(found, Ref), f"operand {port} is no reference"
         return found
 
-    def kept(self) -> Iterator[tuple[str, Held | Running]]:
+    def kept(self) -> Iterator[tuple[str, Kept]]:
         """Operands that a schedule of the register file gives."""
-        return ((port, each) for port, each in self.operands.items() if isinstance(each, Held | Running))
+        return ((port, each) for port, each in self.operands.items() if isinstance(each, Kept))
 
 
 @dataclass(frozen=True)
@@ -166,6 +174,8 @@ def _pe_node_faults(graph: PeGraph, number: int, node: PeNode, ops: tuple[Op, ..
     for port, operand in node.operands.items():
         if isinstance(operand, Ref):
             yield from (f"operand {port}: {fault}" for fault in _pe_ref_faults(graph, operand, number))
+            if isinstance(operand, Once):
+                yield from (f"operand {port}: {fault}" for fault in _once_faults(node, port))
             if (operand.port == "p") != (port in "def"):
                 yield f"operand {port}: port {operand.port} has the other width"
         elif isinstance(operand, Held | Running):
@@ -181,6 +191,13 @@ def _kept_faults(graph: PeGraph, node: PeNode, port: str, operand: Held | Runnin
         yield f"it was operand {operand.port}, which is no stream of words"
     if isinstance(operand, Held) and len(operand.at) != len(graph.dims) - 1:
         yield f"it was at {operand.at}, on a grid of {len(graph.dims)} dimensions"
+
+
+def _once_faults(node: PeNode, port: str) -> Iterator[str]:
+    if port not in "abc":
+        yield "the register file holds words, not flags"
+    if any(isinstance(each, Held | Running) for each in node.operands.values()):
+        yield "word 0 of the register file is for other words"
 
 
 def _pe_ref_faults(graph: PeGraph, ref: Ref, before: int) -> Iterator[str]:
@@ -213,4 +230,6 @@ def _pe_operand_text(operand: PeOperand) -> str:
         return f"{operand.port} at ({', '.join((x, *map(str, operand.at)))})"
     if isinstance(operand, Running):
         return "own result at x - 1"
+    if isinstance(operand, Once):
+        return f"{operand_text(operand)} at x = {operand.x}, else 0"
     return operand_text(operand) + (".p" if isinstance(operand, Ref) and operand.port == "p" else "")

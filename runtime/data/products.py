@@ -11,9 +11,10 @@ stream its terms:
                  columns of both      columns of left, beside them columns of right
                  columns of right     lines of left, with four terms, one below the other, beside them columns of right
 
-`compiler/dense/map/weights.py` says how these are walked. Where they cannot be, the host turns a factor, once. Each store
-stream has an image of its columns, every one of `lanes`. Tiles come row by row or column by column, as those of pictures
-(`frames.py`). Sums of the run before lie as a result of NumPy does, and a word comes in all steps of its row.
+`compiler/dense/map/weights.py` says how these are walked. Where they cannot be, the host turns a factor, once. A store stream
+gives the columns of a tile as they lie in the result, or one lane's, whose image has every one of `lanes`. Tiles come row by
+row or column by column, as those of pictures (`frames.py`). Sums of the run before lie as a result of NumPy does; they come as
+they leave, those of one lane each in all steps of its row.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...compiler.dense.map.grid import Walk
-from ...compiler.dense.map.product import CARRY, ROWS, Factor, Product
+from ...compiler.dense.map.product import CARRY, ROWS, Factor, Product, joins
 from ...compiler.dense.map.weights import Weights
 from ...hw.arch.glb import LANES
 from ..commands import Box
@@ -82,6 +83,11 @@ class Products:
         """Steps of a row."""
         return self.walk.grid.extents[0]
 
+    @property
+    def _joins(self) -> bool:
+        """Whether one stream gives all columns of a tile."""
+        return joins(self.lanes, self._steps)
+
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray]:
         """Left and right as `Box` takes images, with their terms in rows, of left perhaps line by line, or in columns."""
@@ -96,13 +102,19 @@ class Products:
     def transactions(self, most: int) -> Iterator[Tile]:
         """Every load stream, tile by tile, with at most `most` loops, and where the store streams belong."""
         tiles = -(-len(self.right) // self.rows), -(-len(self.left) // self.lanes)
-        whole = tiles[0] * self.rows, filled(tiles[1])
+        whole = tiles[0] * self.rows, filled(tiles[1] * self.lanes if self._joins else tiles[1])
         stack = self._below if self.weights.right else self._beside
         for x, y in self._corners:
             streams: dict[str, Source] = {f"{ROWS}.{number}": stack(x, y, number, most)
                                           for number in range(self.width // self._steps)}
-            if self.carry is not None:
-                streams |= {f"{CARRY}.{lane}": self._carried(x + lane, y, most) for lane in range(self.lanes)}
+            if self.carry is not None and self._joins:
+                streams[CARRY] = self._carried(np.arange(x, x + self._steps), y, most)
+            elif self.carry is not None:
+                streams |= {f"{CARRY}.{lane}": self._carried(np.full(self._steps, x + lane), y, most)
+                            for lane in range(self.lanes)}
+            if self._joins:
+                yield Tile(streams, {self.name: Part(whole, (y, x), (self.rows, self.lanes))})
+                continue
             yield Tile(streams, {f"{self.name}.{lane}": Part(whole, (y, x // self.lanes), (self.rows, 1))
                                  for lane in range(self.lanes)})
 
@@ -148,11 +160,13 @@ class Products:
         """The sums of the run before as `Box` takes images, behind as many rows as weights take."""
         assert self.carry is not None, "there was one"
         height, width = (-size % part for size, part in zip(self.carry.shape, (self.rows, self.lanes), strict=True))
+        # Steps of no lane take words, too.
+        width += (self._steps - self.lanes) * self._joins
         return rows(np.pad(self.carry, [(self.weights.rows, height), (0, width)]))
 
-    def _carried(self, x: int, y: int, most: int) -> Window:
-        """The sums of a column that go into a tile, each in every step of its row."""
-        return Window(self._sums, (np.full(self._steps, x), np.arange(y, y + self.weights.rows + self.rows)), most)
+    def _carried(self, columns: np.ndarray, y: int, most: int) -> Window:
+        """The sums that go into a tile, from these columns in the steps of a row."""
+        return Window(self._sums, (columns, np.arange(y, y + self.weights.rows + self.rows)), most)
 
     def cycles(self) -> int:
         """How many cycles all tiles should take, roughly: one for every point of the grid."""
@@ -166,6 +180,10 @@ class Products:
         """The result ``[y][x]`` from the words of every store stream, tile by tile, as uint16."""
         whole = np.zeros((len(self.right), len(self.left)), np.uint16)
         for (x, y), words in zip(self._corners, stores, strict=True):
+            if self._joins:
+                there = whole[y:y + self.rows, x:x + self.lanes]
+                there[...] = words[self.name].reshape(self.rows, self.lanes)[:there.shape[0], :there.shape[1]]
+                continue
             for lane in range(min(self.lanes, len(self.left) - x)):
                 column = words[f"{self.name}.{lane}"].reshape(-1)
                 whole[y:y + self.rows, x + lane] = column[:len(self.right) - y]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sardonyx.compiler.ir.dataflow import Ref, Stream, WordGraph, WordNode
-from sardonyx.compiler.ir.pe_graph import Held, PeGraph, PeNode, Running
+from sardonyx.compiler.ir.pe_graph import Held, Once, PeGraph, PeNode, Running
 from sardonyx.hw.arch.op import BY_NAME, CONDITION_CODES, results
 
 WORD = 1 << 16
@@ -142,6 +142,8 @@ def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array], first: tuple[int, 
             ports.append({"res": Region(words.astype(np.int64), (0,) * rank)})
             continue
         seen = {port: _moved(ports[each.node][each.port], each) for port, each in node.refs()}
+        seen |= {port: _at_once(seen[port], each.x - begin[0], shape[-1]) for port, each in node.kept()
+                 if isinstance(each, Once)}
         origin = tuple(map(max, zip(*(region.origin for region in seen.values())))) or tuple(-each for each in reversed(shape))
         end = tuple(map(min, zip(*(region.end for region in seen.values())))) or tuple(2 * each for each in reversed(shape))
         assert all(a < b for a, b in zip(origin, end, strict=True)), "the grid has no point where all operands have values"
@@ -159,6 +161,13 @@ def evaluate_pes(graph: PeGraph, inputs: Mapping[str, Array], first: tuple[int, 
         result, flag = _along(node, operands, -begin[0] - origin[0])
         ports.append({"res": Region(result, origin)} | ({"p": Region(flag, origin)} if node.cond else {}))
     return {name: _moved(ports[ref.node][ref.port], ref) for name, ref in graph.results.items()}
+
+
+def _at_once(region: Region, x: int, row: int) -> Region:
+    """A region at column `x` of rows of so many, 0 beside it."""
+    words = np.zeros((*region.values.shape[:-1], row), np.int64)
+    words[..., x] = region.values[..., x - region.origin[0]]
+    return Region(words, (0, *region.origin[1:]))
 
 
 def _along(node: PeNode, operands: Mapping[str, Array], zero: int) -> tuple[Array, Array]:

@@ -38,7 +38,9 @@ def product(terms: int, unrolled: int = 1, lanes: int = 4, turns: str = "left") 
 
 @pytest.mark.parametrize(("arch", "terms", "rows", "turns", "lanes"), [
     (PLAIN, 8, 5, "left", 4), (PLAIN, 10, 51, "left", 4), (QUEUED, 10, 51, "left", 4), (PLAIN, 7, 8, "left right", 4),
-    (QUEUED, 7, 8, "left right", 4), (PLAIN, 16, 4, "right", 4), (PLAIN, 9, 96, "right", 3), (QUEUED, 9, 96, "right", 3)],
+    (QUEUED, 7, 8, "left right", 4), (PLAIN, 16, 4, "right", 4), (PLAIN, 9, 96, "right", 3), (QUEUED, 9, 96, "right", 3),
+    # As many steps as lanes, and three, which lanes have streams of their own for.
+    (QUEUED, 4, 8, "", 4), (PLAIN, 3, 8, "", 2)],
     ids=lambda each: each.name if isinstance(each, Arch) else str(each))
 def test_factors_are_walked_where_they_lie(arch: Arch, terms: int, rows: int, turns: str, lanes: int) -> None:
     found = find(load(product(terms, turns=turns)))
@@ -46,6 +48,7 @@ def test_factors_are_walked_where_they_lie(arch: Arch, terms: int, rows: int, tu
     weights = weights_of(found, lanes, rows, 1 << 16, arch)
     compiled = compile_product(found, arch, weights, rows)
     assert (weights.left, weights.right) == ("left" in turns, "right" in turns)
+    assert [each.name for each in compiled.walk.stores] == (["out"] if terms > 3 else ["out.0", "out.1"])
 
     @settings(max_examples=8)
     @given(st.integers(1, 19), st.integers(1, 2 * rows + 3), st.integers(1, terms), st.integers(0, 9))
@@ -72,12 +75,28 @@ def test_streams_that_begin_within_lines(terms: int, unrolled: int, turns: str) 
 
 @pytest.mark.parametrize(("terms", "unrolled", "turns"), [
     (16, 4, "left"), (40, 4, "left"), (10, 2, "left right"), (32, 4, "right"),
-    # In two runs, with sums of the first one.
-    (70, 4, "left")])
+    # In two runs, and in three, with sums of those before.
+    (70, 4, "left"), (67, 1, "left right")])
 def test_firmware_brings_factors_as_they_lie(terms: int, unrolled: int, turns: str) -> None:
     left, right = noise("int16", (terms, 13)), noise("int16", (60, terms), 1)
     report = check(product(terms, unrolled, turns=turns), left, right, turns, "rtl-system", (4, 60))
     assert report["words_in"].endswith(" as they lie in images, 0 arranged") and "turned" not in report
+    assert report["words_out"].endswith(" as they lie in images, 0 tile by tile") and "joined" not in report
+
+
+def test_lanes_that_no_line_divides_take_sums_of_the_run_before() -> None:
+    """Seven lanes in three runs, whose sums come and leave in order."""
+    left, right = noise("int16", (150, 17)), noise("int16", (23, 150), 1)
+    report = check(product(150, 2, 7, "right"), left, right, "right", "rtl", (7, 12))
+    assert "joined" not in report
+
+
+def test_the_report_says_why_the_host_joins_columns() -> None:
+    left, right = noise("int16", (8, 9)), noise("int16", (5, 8), 1)
+    for terms, lanes, why in ((3, 2, "2 columns at once take rows of 4 steps, and these have 3"),
+                              (6, 7, "7 columns at once take rows of 7 steps, and these have 6")):
+        report = check(product(terms, 1, lanes), left[:terms], right[:, :terms], "left", "fabric", None)
+        assert report["joined"] == f"by the host: {why}"
 
 
 def test_the_report_says_what_the_host_turns() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...ir.dataflow import Ref, Stream
-from ...ir.pe_graph import Held, PeGraph, Running
+from ...ir.pe_graph import Held, Once, PeGraph, Running
 from . import parted
 
 Point = tuple[int, ...]
@@ -148,7 +148,8 @@ def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[
                     need(number, (0, *boxes[number][0][1:]), boxes[number][1])
             low, high = boxes[number]
             for _, ref in graph.nodes[number].refs():
-                need(ref.node, _moved(low, ref.offset), _moved(high, ref.offset))
+                first, last = ((ref.x, *low[1:]), (ref.x, *high[1:])) if isinstance(ref, Once) else (low, high)
+                need(ref.node, _moved(first, ref.offset), _moved(last, ref.offset))
             for _, each in graph.nodes[number].kept():
                 if isinstance(each, Held):
                     ref, row = graph.nodes[number].ref(each.port), high[0] - low[0] + 1

@@ -21,7 +21,7 @@ from ...ir.mapped import Demand, demands, graph_demands
 from ...ir.pe_graph import PeGraph
 from .grid import Walk
 from .parted import stride
-from .product import Product
+from .product import Product, joins, sums_pes
 from .product import steps as product_steps
 from .storage import Overfull, store
 from .ways import walks
@@ -50,10 +50,11 @@ def limit(pes: PeGraph, arch: Arch, tile: Sequence[int], stripes: bool | None = 
 def product_limit(product: Product, arch: Arch) -> Limit:
     """The most columns of a matrix product that fit."""
     steps, terms = product_steps(product, 1, arch), product.products
-    carries, sums = steps * terms < product.terms, steps > 1
+    carries = steps * terms < product.terms
 
     def short(lanes: int) -> list[Demand]:
-        needs = demands(lanes * (terms + sums + carries), lanes, terms + lanes * carries, lanes, arch)
+        streams = 1 if joins(lanes, steps) else lanes
+        needs = demands(lanes * terms + sums_pes(lanes, steps, carries), streams, terms + streams * carries, streams, arch)
         return [each for each in needs if each.needed > each.has]
 
     lanes = next(lanes for lanes in count() if short(lanes + 1))

@@ -3,16 +3,20 @@
     out(x, y) = sum over r of left(x, r) * right(r, y)        lanes: columns x at once; products: terms r at once
 
     four terms, two steps:
-    lane 0:  right r=0 -> muladd left(0, 0) -> muladd left(0, 2) -> + own sum -> out 0
-    lane 1:  right r=2 ---^ muladd left(1, 0)  ^ muladd left(1, 2) -> + own sum -> out 1
+    lane 0:  right r=0 -> muladd left(0, 0) -> muladd left(0, 2) -> + own sum -> in step 0 --+-> out
+    lane 1:  right r=2 ---^ muladd left(1, 0)  ^ muladd left(1, 2) -> + own sum -> in step 1 --^
 
 A column of PEs multiplies `products` terms by weights from their register files and adds them up; a PE behind it adds the sums
 of all steps of a row. Weights come on the streams of the rows, before them (`weights.py`): stream i brings terms ``steps * i +
 step`` of left in points y < 0, and of right in points y = 0 .. , so that its terms lie beside each other in memory. A program
-takes `products` load streams and `lanes` store streams, ``products * lanes`` PEs for the products and `lanes` for the sums.
+takes `products` load streams and a store stream, ``products * lanes`` PEs for the products and `lanes` for the sums.
+
+The sums of a row are whole in its last step. In the next row each lane has a step in which it gives its sum, and 0 in all
+others, and PEs add up what two give, then those of two pairs: so columns come out in the order in which they lie in memory.
+Where a row has fewer steps than lanes, or than 4, each lane has a store stream of its own.
 
 Longer sums than register files have words for go through in several runs; `carry` streams bring what the runs before gave, the
-same word in every step of a row, and a PE for each lane adds it to the whole sum.
+word of each lane in its step, and a PE adds it to what they give; where lanes have streams of their own, `carry` has, too.
 
 Needs:   Pipeline; elements of at most 16 bits, results of 16 bits (which wrap).
 Gives:   Product, PeGraph on the grid (step, y).
@@ -32,8 +36,8 @@ from ....hw.arch.glb import LANES as LINE_WORDS
 from ....hw.arch.op import BY_NAME, Op
 from ....hw.arch.register_file import EXTENT_BITS
 from ...ir.dataflow import Ref, Stream
-from ...ir.mapped import LOAD
-from ...ir.pe_graph import PeGraph, PeNode, PeOperand, Running
+from ...ir.mapped import LOAD, STORE
+from ...ir.pe_graph import Once, PeGraph, PeNode, PeOperand, Running
 from ...ir.transfer import region
 from ...lang.halide.pipeline import Access, Binary, Cast, Expr, Func, Number, Pipeline, Update, Variable
 from ...lang.halide.text import show
@@ -51,6 +55,9 @@ MORE_STEPS = 14
 # Weights as they lie may take so much of the points of a tile more than those of a lane beside each other, 1 / 50; else the
 # host turns a factor.
 MORE_ROWS = 50
+# Steps of a row from which on lanes may be joined: wires of two differ by a few cycles, and a word waits for less than a row.
+# In rows of two nothing can be evened out, in rows of three it takes PEs for words to wait in.
+LEAST_STEPS = 4
 # Image names of the streams.
 ROWS, CARRY = "rows", "carry"
 
@@ -213,6 +220,10 @@ def tile_of(product: Product, lanes: int, size: Sequence[int], tile: Sequence[in
     row = -(-(own + (product.products > 1 and own % LINE_WORDS > 0) * (LINE_WORDS - 1)) // LINE_WORDS) * LINE_WORDS
     found = _lying(product, lanes, arch)
     fits = region(LOAD, arch.glb).room // row - (found.rows if found else lanes)
+    if joins(lanes, own):
+        # They lie in lines, too, and begin within one if lanes are no lines.
+        line = -(-(lanes + (lanes % LINE_WORDS > 0) * (LINE_WORDS - 1)) // LINE_WORDS) * LINE_WORDS
+        fits = min(fits, region(STORE, arch.glb).room // line)
     if found and found.right:
         fits -= fits % LINE_WORDS
     return lanes, min(size[1], max(1, fits) if rows is None else rows, 1 << min(arch.mem.extent_bits, EXTENT_BITS))
@@ -249,13 +260,31 @@ def _lying(product: Product, lanes: int, arch: Arch) -> Weights | None:
     return neighbours(lanes, own, streams, room) if product.left.turned else on_end(lanes, own, streams, room)
 
 
+def joins(lanes: int, steps: int) -> bool:
+    """Whether the columns of a tile come out of one store stream: if each lane has a step of a row."""
+    return lanes > 1 and steps >= max(lanes, LEAST_STEPS)
+
+
+def apart(lanes: int, steps: int) -> str:
+    """Why the host joins the columns of tiles, in words; empty if it does not."""
+    if lanes == 1 or joins(lanes, steps):
+        return ""
+    return f"by the host: {lanes} columns at once take rows of {max(lanes, LEAST_STEPS)} steps, and these have {steps}"
+
+
+def sums_pes(lanes: int, steps: int, carries: bool) -> int:
+    """PEs behind those of the products at least."""
+    return lanes * (steps > 1) + (lanes - 1 + carries if joins(lanes, steps) else lanes * carries)
+
+
 def graph(product: Product, weights: Weights, products: int, carries: bool, ops: tuple[Op, ...]) -> PeGraph:
-    """The PEs; results are ``name.lane``, inputs ``rows.i`` and, if sums of other runs come in, ``carry.lane``."""
+    """The PEs; inputs are ``rows.i`` and, if sums of other runs come in, `carry`, the result is that of the product; where
+    lanes have streams of their own, these are ``carry.lane`` and ``name.lane``."""
     lanes, steps = weights.lanes, weights.steps
     nodes = [PeNode("input", name=f"{ROWS}.{term}") for term in range(products)]
     inputs = {node.name: Stream(ROWS, (1, 1), (term * steps, weights.rows), (1, 1), (None, None))
               for term, node in enumerate(nodes)}
-    results: dict[str, Ref] = {}
+    totals: list[Ref] = []
 
     def add(node: PeNode) -> Ref:
         nodes.append(node)
@@ -274,10 +303,23 @@ def graph(product: Product, weights: Weights, products: int, carries: bool, ops:
         assert total is not None, "there is a product"
         if steps > 1:
             total = add(PeNode("adc", {"a": total, "b": Running(), "d": 0}))
+        totals.append(Ref(total.node, (steps - 1, 0)))
+
+    def carried(name: str, pace: int) -> Ref:
+        inputs[name] = Stream(name, (pace, 1), (0, 0), (1, 1), (None, None))
+        return add(PeNode("input", name=name))
+
+    if joins(lanes, steps):
+        words: list[Ref] = [Once(total.node, (steps - 1 - lane, 0), x=lane) for lane, total in enumerate(totals)]
+        words += [carried(CARRY, 1)] if carries else []
+        while len(words) > 1:
+            pairs = [add(PeNode("adc", {"a": a, "b": b, "d": 0})) for a, b in zip(words[::2], words[1::2])]
+            words = [*pairs, *words[2 * len(pairs):]]
+        results = {product.name: words[0]}
+    else:
         if carries:
-            name = f"{CARRY}.{lane}"
-            inputs[name] = Stream(name, (0, 1), (0, 0), (1, 1), (None, None))
-            total = add(PeNode("adc", {"a": total, "b": add(PeNode("input", name=name)), "d": 0}))
-        results[f"{product.name}.{lane}"] = Ref(total.node, (steps - 1, 0))
+            totals = [Ref(add(PeNode("adc", {"a": Ref(total.node, (0, 0)), "b": carried(f"{CARRY}.{lane}", 0), "d": 0})).node,
+                          total.offset) for lane, total in enumerate(totals)]
+        results = {f"{product.name}.{lane}": total for lane, total in enumerate(totals)}
     outputs = {name: Stream(name, (1, 1), (0, 0), (1, 1), (None, None)) for name in results}
     return PeGraph(("step", "y"), tuple(nodes), inputs, results, outputs)

@@ -7,6 +7,8 @@
     operand a waits 3 cycles         a delay line of 4 words behind those: words from a register file are taken in the second
                                      cycle of the operation, those that arrive in the first
     late operand c waits 3 cycles    a delay line of 5 words: the operation takes it in the third cycle
+    operand b is a result at x = 2   wr0 in that cycle of every row to address 1; rd0 at x = 2 address 1, at x = 3 address 0,
+                                     which is never written, and shown before the first read, too
 
 A read is shown two cycles after it, so it may come before the word is taken; the cycles in which an operation takes its
 operands are those of `Op.delay` in `hw/arch/op.py`. No other place of the compiler knows that.
@@ -20,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ....hw.arch.op import BY_NAME
-from ....hw.arch.register_file import CHANNELS, DELAY, OPERANDS, READ_TO_WORD, SCHEDULED, ScheduleSizes
-from ...ir.pe_graph import Held, PeNode, Running
+from ....hw.arch.register_file import ADDRESS_BITS, CHANNELS, DELAY, OPERANDS, READ_TO_WORD, SCHEDULED, ScheduleSizes
+from ...ir.pe_graph import Held, Kept, Once, PeNode
 from .affine import Pattern, fields
 from .grid import Walk
 
@@ -29,18 +31,26 @@ Config = dict[str, "int | str | bool"]
 
 
 def kept_words(node: PeNode, walk: Walk) -> tuple[int, ...]:
-    """Words of the register file that each channel with a schedule takes: one for each point of a row, or a 0 and a sum."""
+    """Words of the register file that each channel with a schedule takes: one for each point of a row, or a 0 and a word."""
     return tuple(each.rows * each.beside(walk.grid.extents[0]) if isinstance(each, Held) else 2 for _, each in node.kept())
 
 
-def waiting_words(node: PeNode, operand: str, wait: int) -> int:
-    """Words of the register file for an operand that waits: as many as cycles until it is taken."""
-    return wait + BY_NAME[node.op].delay(operand) if wait else 0
+def waiting_words(walk: Walk, number: int, operand: str, wait: int) -> int:
+    """Words of the register file for an operand of a node that waits: as many as cycles until it is taken. None for one that is
+    kept until the next row brings another, and more than there are if it waits for longer."""
+    if not wait:
+        return 0
+    node = walk.graph.nodes[number]
+    cycles = wait + BY_NAME[node.op].delay(operand)
+    if isinstance(node.operands[operand], Once):
+        over = max(0, cycles - walk.grid.extents[0])
+        return over and over + (1 << ADDRESS_BITS)
+    return cycles
 
 
-def written(each: Held | Running) -> str:
+def written(operand: str, each: Kept) -> str:
     """What the channel of an operand that is kept writes."""
-    return each.port if isinstance(each, Held) else "res"
+    return operand if isinstance(each, Once) else each.port if isinstance(each, Held) else "res"
 
 
 def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> dict[str, Pattern]:
@@ -52,8 +62,8 @@ def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> 
     op = BY_NAME[node.op]
     low, high = walk.boxes[number]
     row = grid.extents[0]
-    assert len(grid.extents) == 2 and low[0] == grid.origin[0] == 0 and high[0] == row - 1, \
-        "rows that are kept are whole, on a grid of two dimensions from 0 on"
+    assert len(grid.extents) == 2 and low[0] == grid.origin[0] == 0, "rows begin at 0, on a grid of two dimensions"
+    assert high[0] == row - 1 or all(isinstance(each, Once) for _, each in node.kept()), "rows that are kept are whole"
     rows, begin = high[1] - low[1] + 1, start + grid.step(low)
     found: dict[str, Pattern] = {}
     base = 0
@@ -66,6 +76,11 @@ def schedules(walk: Walk, number: int, waits: Mapping[str, int], start: int) -> 
             found[f"wr{channel}"] = Pattern((each.beside(row), each.rows), (each.pace, row), (each.rows, 1),
                                             arrived + each.lead, base)
             found[f"rd{channel}"] = Pattern((row, rows), (1, row), (1, 0), read, base)
+        elif isinstance(each, Once):
+            wait = waits.get(operand, 0)
+            assert row > 1 and wait + op.delay(operand) <= row, "a word is taken before that of the next row comes"
+            found[f"wr{channel}"] = Pattern((1, rows), (1, row), (0, 0), begin - wait + each.x, base + 1)
+            found[f"rd{channel}"] = Pattern((2, rows), (1, row), (-1 - base, 0), read + each.x, base + 1)
         else:
             assert row > 1, "a sum of one word needs no register"
             assert op.delay(operand) == op.latency, "a sum is added to the next word in the cycle after its own"
@@ -85,12 +100,12 @@ def channels(walk: Walk, number: int, waits: Mapping[str, int], start: int, word
         for port, pattern in schedules(walk, number, waits, start).items():
             config |= fields(sizes, port, pattern)
     for (operand, each), taken in zip(node.kept(), kept_words(node, walk), strict=True):
-        config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": SCHEDULED, f"write{channel}": written(each)}
+        config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": SCHEDULED,
+                   f"write{channel}": written(operand, each)}
         base, channel = base + taken, channel + 1
     for operand in OPERANDS:
-        if wait := waits.get(operand, 0):
+        if (wait := waits.get(operand, 0)) and (taken := waiting_words(walk, number, operand, wait)):
             assert channel < CHANNELS, "an operand waits in a channel of its own"
-            taken = waiting_words(node, operand, wait)
             config |= {f"operand_{operand}": f"channel{channel}", f"mode{channel}": DELAY, f"write{channel}": operand,
                        f"base{channel}": base, f"depth{channel}": taken - 1}
             base, channel = base + taken, channel + 1

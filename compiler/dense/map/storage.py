@@ -140,8 +140,8 @@ def _far(arch: Arch, walk: Walk, uses: list[Use], waits: Mapping[Use, int]) -> t
         kept = kept_words(walk.graph.nodes[user], walk)
         channels = CHANNELS - len(kept)
         room = arch.pe.register_words - sum(kept) - (KEPT_SLACK if kept else SLACK)
-        waiting = sorted((use for use in each if waits[use]), key=lambda use: -waits[use])
-        words = {use: waiting_words(walk.graph.nodes[user], use.port, waits[use]) for use in waiting}
+        words = {use: waiting_words(walk, user, use.port, waits[use]) for use in each}
+        waiting = sorted((use for use in each if words[use]), key=lambda use: -waits[use])
         while waiting and (len(waiting) > channels or sum(words[use] for use in waiting) > room):
             use = waiting.pop(0)
             if waits[use] < shortest_line(arch):
@@ -153,7 +153,7 @@ def _far(arch: Arch, walk: Walk, uses: list[Use], waits: Mapping[Use, int]) -> t
 def _with_pass(graph: PeGraph, use: Use) -> PeGraph:
     """The graph with a PE that only passes the operand of a use on, with a register file of its own."""
     def later(ref: Ref) -> Ref:
-        return Ref(ref.node + 1, ref.offset, ref.port) if ref.node >= use.user else ref
+        return replace(ref, node=ref.node + 1) if ref.node >= use.user else ref
 
     def moved(node: PeNode) -> PeNode:
         if all(ref.node < use.user for _, ref in node.refs()):
@@ -162,8 +162,9 @@ def _with_pass(graph: PeGraph, use: Use) -> PeGraph:
                                        for port, each in node.operands.items()})
 
     reader = graph.nodes[use.user]
-    here = Ref(use.user, (0,) * len(graph.dims))
-    nodes = (*graph.nodes[:use.user], PeNode("or", {"a": use.ref, "b": 0}),
+    here = replace(use.ref, node=use.user, offset=(0,) * len(graph.dims), port="res")
+    passed = Ref(use.ref.node, use.ref.offset, use.ref.port)
+    nodes = (*graph.nodes[:use.user], PeNode("or", {"a": passed, "b": 0}),
              replace(reader, operands={**reader.operands, use.port: here}), *map(moved, graph.nodes[use.user + 1:]))
     return replace(graph, nodes=nodes, results={name: later(ref) for name, ref in graph.results.items()})
 

@@ -269,7 +269,7 @@ def _pass_waits_on(static: StaticGraph, given: dict[Pin, int], waits: dict[Pin, 
     for name in reversed(order):
         channels, words = _register_file(static, name, arch) if name in operands else (0, 0)
         while name in operands:
-            waiting = sorted((pin for pin in operands[name] if waits[pin]), key=lambda pin: waits[pin])
+            waiting = sorted((pin for pin in operands[name] if _words(static, pin, waits[pin])), key=lambda pin: waits[pin])
             over = sum(_words(static, pin, waits[pin]) for pin in waiting) - words
             crowded = len(waiting) > channels
             rooms = {pin: min(waits[pin], room(pin)) for pin in waiting if pin in before}
@@ -292,7 +292,7 @@ def _check(static: StaticGraph, waits: Mapping[Pin, int], arch: Arch) -> None:
         if wait < 0 or (wait and sink.port.startswith("bit")):
             raise Misaligned(f"{sink.port} arrives {abs(wait)} cycles too {'late' if wait < 0 else 'early'}", sink.block,
                              REMEDY)
-        if wait:
+        if sink.port.startswith("data") and _words(static, sink, wait):
             by_block[sink.block].append(sink)
     fault, tight = ("", ""), list[Pin]()
     for block, sinks in by_block.items():
@@ -315,7 +315,7 @@ def _node(static: StaticGraph, block: str) -> PeNode:
 
 def _words(static: StaticGraph, sink: Pin, wait: int) -> int:
     """Words of its register file that an operand takes."""
-    return waiting_words(_node(static, sink.block), OPERAND[sink.port], wait)
+    return waiting_words(static.walk, static.nodes[sink.block], OPERAND[sink.port], wait)
 
 
 def _register_file(static: StaticGraph, block: str, arch: Arch) -> tuple[int, int]:

@@ -47,7 +47,7 @@ def settle(static: StaticGraph, alignment: Alignment, arch: Arch) -> Settled:
             config |= channels(static.walk, number, waits, start, arch.pe.register_words)
             if operands := list(static.walk.graph.nodes[number].kept()):
                 patterns |= {Port(name, port): each for port, each in schedules(static.walk, number, waits, start).items()}
-                kept |= {Pin(name, OPERAND_PORT[operand]): Kept(channel, written(each))
+                kept |= {Pin(name, OPERAND_PORT[operand]): Kept(channel, written(operand, each))
                          for channel, (operand, each) in enumerate(operands)}
         elif block.kind == "mem":
             found = _line(name, static, alignment, arch)
@@ -58,7 +58,7 @@ def settle(static: StaticGraph, alignment: Alignment, arch: Arch) -> Settled:
                 config |= _flag_fields(flagged[name], found[VALID], static, arch)
             patterns |= {Port(name, port): pattern for port, pattern in found.items()}
         blocks[name] = Block(name, block.kind, block.primitive, config)
-    meant = Meant(patterns, {pin: wait for pin, wait in alignment.waits.items() if wait}, kept)
+    meant = Meant(patterns, {pin: wait for pin, wait in alignment.waits.items() if wait and pin not in kept}, kept)
     return Settled(replace(static.graph, blocks=blocks), meant)
 
 

@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from sardonyx.compiler.dense.map.grid import walk
-from sardonyx.compiler.dense.map.product import Factor, Product, graph
+from sardonyx.compiler.dense.map.product import Factor, Product, graph, joins
 from sardonyx.compiler.dense.map.weights import Weights, alike, neighbours, on_end
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.cgra import Arch
@@ -37,7 +37,7 @@ def ran(left: np.ndarray, right: np.ndarray, lanes: int, products: int, rows: in
     steps = steps or -(-terms // products)
     weights = weights or alike(lanes, steps)
     walked = walk(graph(Product("out", Factor("a", False), Factor("b", False), 0, terms, "r", products), weights, products,
-                        carry is not None, arch.pe.ops), (1, rows))
+                        carry is not None, arch.pe.ops), (lanes if joins(lanes, steps) else 1, rows))
     data = Products(walked, left, right, "out", lanes, rows, products * steps, weights, carry)
     found = run_model(arch, walked, data.transactions(loops_of_transactions(arch.glb)))
     return data.picture(each for one in found for each in one.stored), found
@@ -90,7 +90,7 @@ def test_boxes_are_parts_of_factors_that_nobody_has_turned(steps: int, weights: 
     own = {"left": noise(1, *((steps, 4) if weights.left else (4, steps))).astype(np.uint16),
            "right": noise(2, *((steps, 3) if weights.right else (3, steps))).astype(np.uint16)}
     walked = walk(graph(Product("out", Factor("a", weights.left), Factor("b", weights.right), 0, steps, "r", 1), weights, 1,
-                        False, ONYX.pe.ops), (1, 3))
+                        False, ONYX.pe.ops), (4, 3))
     left, right = own["left"].T if weights.left else own["left"], own["right"].T if weights.right else own["right"]
     tile, = Products(walked, left, right, "out", 4, 3, steps, weights).transactions(7)
     stack = tile["rows.0"]
@@ -115,9 +115,9 @@ def test_which_words_come_and_go_as_they_lie() -> None:
     # Terms of two streams, ten and ten: those of the second one begin within a line.
     _, (one,) = ran(noise(1, 8, 20), noise(2, 6, 20), lanes=2, products=2, rows=6)
     assert (one.lying, one.arranged) == (2 * 4 * (2 + 6) * 12, 0)
-    # Sums of the run before: of each lane the columns of the result, with two rows in front in which weights come.
+    # Sums of the run before: rows of the result and of the steps of no lane, with two in front in which weights come.
     _, (one,) = ran(noise(1, 8, 10), noise(2, 6, 10), 2, 1, 6, np.zeros((6, 8), np.uint16))
-    assert (one.lying, one.arranged) == (4 * (2 + 6) * 12 + 2 * (2 + 6) * 8, 0)
+    assert (one.lying, one.arranged) == (4 * (2 + 6) * 12 + (2 + 6) * (8 + 8), 0)
 
 
 def test_a_launch_of_several_ends_with_a_row_of_tiles() -> None:

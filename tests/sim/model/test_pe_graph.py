@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sardonyx.compiler.ir.dataflow import WORD_OPS, Operand, Ref, Stream, WordGraph, WordNode
+from sardonyx.compiler.ir.pe_graph import Once, PeGraph, PeNode, verify_pes
 from sardonyx.hw.arch.op import BY_NAME
-from sardonyx.sim.model.pe_graph import MEANING, evaluate_words, stored
+from sardonyx.sim.model.pe_graph import MEANING, evaluate_pes, evaluate_words, stored
 
 words = st.integers(0, 65535)
 
@@ -137,3 +138,18 @@ def test_elements_of_a_result_are_those_of_its_scale() -> None:
     assert stored(replace(stream("out"), scale=(2, 3)), found, (3, 2)).tolist() == [[0, 2, 4], [18, 20, 22]]
     with pytest.raises(AssertionError, match="do not hold elements"):
         stored(replace(stream("out"), scale=(2, 3)), found, (4, 2))
+
+
+@given(st.integers(2, 7), st.integers(1, 5), st.integers(0, 9), st.data())
+def test_words_at_one_x_of_a_row_are_joined_in_any_order(columns: int, rows: int, seed: int, data: st.DataObject) -> None:
+    """Lane l gives the word of x = at[l] in x = l, and 0 beside it, so that a sum has one of each."""
+    at = data.draw(st.lists(st.integers(0, columns - 1), min_size=2, max_size=columns))
+    image = np.random.default_rng(seed).integers(0, 1 << 16, (rows, columns))
+    nodes, total = [PeNode("input", name="a")], None
+    for lane, x in enumerate(at):
+        nodes.append(PeNode("adc", {"a": Once(0, (x - lane, 0), x=lane), "b": total or 0, "d": 0}))
+        total = Ref(len(nodes) - 1, (0, 0))
+    assert total is not None
+    graph = verify_pes(PeGraph(("x", "y"), tuple(nodes), {"a": stream("a")}, {"out": total}, {"out": stream("out")}))
+    found = stored(graph.outputs["out"], evaluate_pes(graph, {"a": image})["out"], (columns, rows))
+    assert np.array_equal(found, np.pad(image[:, at], [(0, 0), (0, columns - len(at))]))

@@ -76,7 +76,7 @@ def test_waiting_operands_take_regions_of_the_register_file_one_behind_the_other
         regions = [range(int(block.config[f"base{n}"]), int(block.config[f"base{n}"]) + int(block.config[f"depth{n}"]) + 1)
                    for n in range(2) if f"base{n}" in block.config]
         taken = [word for region in regions for word in region]
-        words = [waiting_words(static.walk.graph.nodes[static.nodes[name]], OPERAND[sink.port], wait)
+        words = [waiting_words(static.walk, static.nodes[name], OPERAND[sink.port], wait)
                  for sink, wait in waiting.items() if sink.block == name]
         assert len(taken) == len(set(taken)) == sum(words)
         assert max(taken, default=0) < SMALL.pe.register_words
