@@ -68,11 +68,11 @@ def with_lone(einsum: Einsum, edges: Mapping[str, int], said: Collection[str] = 
     """Edges with 1 in place of some that nobody has said, so that no sums are too many, as far as these allow it: for the
     outermost indices of the result inside, or else for what is summed."""
     found = dict(edges)
-    while left := too_many(settled(einsum, found)):
+    while left := too_many(as_far(einsum, found)) or too_many(settled(einsum, found)):
         outer, inner = next(iter(left.items()))
         free = [index for index in inner if index not in said and found[index] > 1]
         if sum(found[index] > 1 for index in inner) - len(free) > MOST_ACCUMULATED:
-            free = [] if outer in said else [outer]
+            free = [outer] if outer not in said and found[outer] > 1 else []
         if not free:
             break
         found[free[0]] = 1

@@ -136,6 +136,13 @@ def test_what_is_refused_is_what_edges_leave():
         "  try: use schedule 'split(n,1) split(k,2) split(m,1) split(l,1) split(j,3) split(i,3)' in place of tile 3")
 
 
+def test_two_sums_are_settled_where_edges_of_the_result_are_said():
+    einsum = parse("X(i,j,l,m) = B(i,k) * C(k,j) * D(n,l) * E(n,m)", "nkmlji")
+    operands = random_operands(einsum, agreeing(einsum, [2, 2, 2, 3, 3, 3]), [0.5], 1)
+    edges = {"i": 2, "j": 2, "l": 2, "m": 2}
+    assert check(einsum, operands, edges).edges == edges | {"n": 1, "k": 1}
+
+
 def test_chosen_edges_are_as_good_as_those_of_the_order_that_sub_tiles_have():
     operands = random_operands(parse(TTM), dict(zip("ijlk", (40, 30, 50, 60), strict=True)), [0.01, 0.05], 1)
     least = {}
