@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -190,10 +189,10 @@ def check_banks(each: Walk, arch: Arch) -> None:
     if load.bank == store.bank:
         raise UserError(f"the global buffer of '{arch.name}' has one bank a tile, but static streams need one for loads and "
                         "one for stores", "", "give it two banks")
-    words = max(each.grid.points, *(math.prod(stored.counts) for stored in each.stores))
     # Which streams are in chains is known when they are placed; a plan tells what does not fit there.
     room, tiles = region(LOAD, arch.glb, arch.glb.ring, alone=True).room, arch.glb.ring
-    if words > room:
+    if each.words > room:
         place = "a bank" if tiles == 1 else f"a chain of {tiles} tiles"
-        raise UserError(f"a stream takes {words} words a tile ({' x '.join(map(str, each.grid.extents))} points), but {place} "
-                        f"of the global buffer of '{arch.name}' holds {room}", "", "use a smaller tile (--tile or tile=)")
+        raise UserError(f"a stream takes {each.words} words a tile ({' x '.join(map(str, each.grid.extents))} points), but "
+                        f"{place} of the global buffer of '{arch.name}' holds {room}", "",
+                        "use a smaller tile (--tile or tile=)")

@@ -59,8 +59,8 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     unroll : int              Lanes: columns that are computed at once, on streams of their own; default: as the program is
                               scheduled, else 1.
     stripes : bool            Lanes take stripes of a tile, which are read and stored as they lie in memory; False: its columns
-                              in turn, which the host parts; default: stripes, unless they take more cycles by over 2 % (see
-                              compiler/dense/map/ways.py).
+                              in turn, which the host parts; default: stripes, wherever they fit and begin with elements of
+                              the images (see compiler/dense/map/ways.py).
     arch : str | Arch         A preset, a .json file, or a description.
     engine : str | Device     golden, tokens, fabric, rtl or rtl-full, or a machine that is there (`sardonyx.board.open_board`).
     params : mapping          Values of scalar parameters (halide.Param) by name; those of a Func have the values set in it.

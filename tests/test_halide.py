@@ -220,18 +220,18 @@ def test_the_report_says_what_was_run(tmp_path: Path) -> None:
     assert (tmp_path / "app.bits").exists()
 
 
-def test_lanes_are_stripes_where_the_program_says_so() -> None:
-    """By default columns of narrow stripes are taken in turn, which have fewer points."""
+def test_lanes_are_stripes_unless_somebody_asks_for_columns_in_turn() -> None:
+    """However narrow they are, and whichever loop the program unrolls."""
     photo = image("photo", "uint8")
     xi, yi, stripe = hl.Var("xi"), hl.Var("yi"), hl.Var("stripe")
-    for scheduled, way in ((False, "columns in turn"), (True, "stripes")):
+    for scheduled, asked, way in ((False, None, "stripes"), (False, False, "columns in turn"), (True, None, "stripes")):
         sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X + 2, Y]) * 3)
         sums.tile(X, Y, xi, yi, 8, 4)
         if scheduled:
             sums.split(xi, stripe, xi, 2).unroll(stripe)
         else:
             sums.unroll(xi, 4)
-        found = sardonyx.halide.run(sums, inputs={"photo": PHOTO}, engine="fabric")
+        found = sardonyx.halide.run(sums, inputs={"photo": PHOTO}, engine="fabric", stripes=asked)
         np.testing.assert_array_equal(found.value, PHOTO[:, :-2].astype(np.uint16) + PHOTO[:, 2:].astype(np.uint16) * 3)
         assert str(found.report["lanes"]).startswith(f"4 ({way}) of at most ")
         assert found.report["schedule"] == "tile 8 x 4 and 4 lanes from the program"

@@ -40,7 +40,7 @@ def add_image(programs: Any, place: Place) -> Parser:
     parser.add_argument("--unroll", metavar="N", type=whole(1),
                         help="columns that are computed at once (default: as the program is scheduled, else 1)")
     parser.add_argument("--stripes", action=argparse.BooleanOptionalAction,
-                        help="lanes take stripes of a tile, or its columns in turn (default: what is better)")
+                        help="lanes take stripes of a tile, or its columns in turn (default: stripes, where they fit)")
     add_arch(parser, place.arch or "small")
     add_avoid(parser)
     add_engine(parser, place)

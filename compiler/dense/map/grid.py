@@ -95,6 +95,11 @@ class Walk:
         """Columns of a picture from one of a lane to the next one."""
         return 1 if self.striped else self.lanes
 
+    @property
+    def words(self) -> int:
+        """Words that the longest stream takes a tile."""
+        return max(self.grid.points, *(math.prod(each.counts) for each in self.stores))
+
     def span(self, node: int) -> tuple[int, int]:
         """First and last step at which a node is needed, before 0 or behind the grid where it runs ahead or behind."""
         low, high = self.boxes[node]

@@ -17,8 +17,9 @@ from itertools import count
 
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
-from ...ir.mapped import Demand, demands, graph_demands
+from ...ir.mapped import LOAD, Demand, demands, graph_demands
 from ...ir.pe_graph import PeGraph
+from ...ir.transfer import region
 from .grid import Walk
 from .parted import stride
 from .product import Product, joins, sums_pes
@@ -62,15 +63,21 @@ def product_limit(product: Product, arch: Arch) -> Limit:
 
 
 def fitted(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int, stripes: bool | None = None) -> Walk:
-    """The walk of a tile in so many lanes, in the better way that fits; stripes: as of `walks`.
+    """The walk of a tile in so many lanes, in the better way that fits, with its words in the global buffer if there is one;
+    stripes: as of `walks`.
 
     UserError for more lanes than fit, naming what is short and how many would fit. One lane is not looked at.
     """
-    short = []
+    room = region(LOAD, arch.glb, arch.glb.ring, alone=True).room
+    short, large = [], []
     for each in walks(pes, tile, lanes, stripes):
         short.append(_short(pes, arch, lanes, each) if lanes > 1 else "")
         if not short[-1]:
-            return each
+            if each.words <= room:
+                return each
+            large.append(each)
+    if large:
+        return large[0]
     most = limit(pes, arch, tile, stripes).lanes
     raise UserError(f"{lanes} lanes do not fit: {short[0]}", "", f"unroll by {most} at most, or use a larger machine" if most
                     else "use a larger machine: not even one lane fits")

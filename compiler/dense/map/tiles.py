@@ -42,7 +42,7 @@ from ...ir.transfer import PLACES, WORD_BYTES
 from .grid import Walk, walk
 from .parted import stride
 from .storage import Overfull, store
-from .ways import MOST, lies, possible
+from .ways import lies, possible
 
 Tile = tuple[int, ...]
 
@@ -65,7 +65,7 @@ PLAIN = (64, 64)
 def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
           stripes: bool | None = None) -> Iterator[tuple[Tile, bool]]:
     """Tiles for a picture of such a size, the first one that of the fewest cycles, others wider and wider; and whether lanes
-    take stripes of them.
+    take stripes of them; the last one is of columns in turn, for stripes whose wires cannot be evened out.
 
     asked: sides that the program says, by dimension. stripes: whether they are asked for; None: what is better (`ways.py`).
     """
@@ -75,20 +75,27 @@ def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int
         return
     whole = (_up(size[0], lanes), *size[1:])
     ways = possible(pes, lanes, stripes)
-    found = {way: best for way in ways if (best := _best(pes, whole, lanes, asked, arch, way))}
+    found: dict[bool, Tile] = {}
+    for way in ways:
+        if best := _best(pes, whole, lanes, asked, arch, way):
+            found[way] = best
+            if way and lies(pes, best, lanes):
+                break
     if not found:
         plain = (max(lanes, PLAIN[0] - PLAIN[0] % lanes), *PLAIN[1:], *whole[len(PLAIN):])
         sides = tuple(min(asked.get(dim, side), all_) for dim, side, all_ in zip(pes.dims, plain, whole, strict=False))
         yield sides, ways[-1]
         return
-    way = min(found, key=lambda way: found[way][0] / (MOST if way and lies(pes, found[way][1], lanes) else 1))
-    tile = found[way][1]
+    # The last one: stripes that lie, columns in turn in place of stripes that do not, or what fits at all.
+    way, tile = found.popitem()
     yield tile, way
     if pes.dims[0] not in asked:
         for columns in WIDER:
             wider = (_up(columns, lanes), *tile[1:])
             if wider[0] > tile[0] and _walked(pes, whole, wider, lanes, arch, way) and _fits(pes, wider, lanes, arch, way):
                 yield wider, way
+    if way and len(ways) > 1 and (best := _best(pes, whole, lanes, asked, arch, False)):
+        yield best, False
 
 
 def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int]) -> int:
@@ -123,23 +130,24 @@ def held(walked: Walk, whole: bool) -> int:
 
 
 def _best(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
-          stripes: bool) -> tuple[int, Tile] | None:
-    """Of the tiles that fit a machine the one of the fewest cycles, behind these; None if none that is tried fits."""
+          stripes: bool) -> Tile | None:
+    """Of the tiles that fit a machine the one of the fewest cycles; None if none that is tried fits."""
     ranked = _ranked(pes, size, lanes, asked, arch, stripes)
-    return next(((cost, tile) for tile, cost in ranked if _fits(pes, tile, lanes, arch, stripes)), None)
+    return next((tile for tile in ranked if _fits(pes, tile, lanes, arch, stripes)), None)
 
 
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
-            stripes: bool) -> list[tuple[Tile, int]]:
-    """Tiles whose streams fit a bank, with their cycles, the fewest first, of those the widest."""
+            stripes: bool) -> list[Tile]:
+    """Tiles whose streams fit a bank, those of the fewest cycles first, of those the widest."""
     found: list[Tile] = []
     blocks = [math.lcm(*(stream.divide[dim] for stream in pes.inputs.values())) for dim in range(len(pes.dims))]
-    for columns in _sides(size[0], asked.get(pes.dims[0]), lanes, blocks[0]):
+    # Of a tile alone, too, stripes begin with elements.
+    for columns in _sides(size[0], asked.get(pes.dims[0]), lanes, blocks[0], lanes * blocks[0] if stripes else lanes):
         if len(size) == 1:
             found.append((columns,))
             continue
         rest = tuple(min(asked.get(dim, side), side) for dim, side in zip(pes.dims[2:], size[2:], strict=True))
-        rows = _sides(size[1], asked.get(pes.dims[1]), 1, blocks[1])
+        rows = _sides(size[1], asked.get(pes.dims[1]), 1, blocks[1], 1)
         # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture. And those of
         # which two fit; and, where launches are few tiles, lower ones still.
         tall = [(columns, side, *rest) for side in rows]
@@ -152,16 +160,16 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
         if walked := _walked(pes, size, tile, lanes, arch, stripes):
             computes = cycles(pes, walked, size, tile)
             costs[tile] = computes + transfers(walked, size, tile, arch, computes)
-    return sorted(costs.items(), key=lambda each: (each[1], [-side for side in each[0]]))[:TRIED]
+    return sorted(costs, key=lambda each: (costs[each], [-side for side in each]))[:TRIED]
 
 
-def _sides(size: int, asked: int | None, lanes: int, block: int) -> list[int]:
-    """Sides that divide a dimension into alike parts, the longest first, several ones of whole blocks; or the one that is asked
-    for."""
+def _sides(size: int, asked: int | None, lanes: int, block: int, alone: int) -> list[int]:
+    """Sides that divide a dimension into alike parts, the longest first, several ones of whole blocks, one alone a multiple of
+    `alone`; or the one that is asked for."""
     if asked is not None:
         return [min(asked, size)]
     step = lanes * block
-    return sorted({_up(size, lanes), *(_up(-(-size // parts), step) for parts in range(2, PARTS + 1))}, reverse=True)
+    return sorted({_up(size, alone), *(_up(-(-size // parts), step) for parts in range(2, PARTS + 1))}, reverse=True)
 
 
 def _up(side: int, step: int) -> int:

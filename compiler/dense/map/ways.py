@@ -1,9 +1,10 @@
-"""Choose how lanes part the columns of a tile: in stripes, which are read and stored as they lie, unless these cost cycles.
+"""Choose how lanes part the columns of a tile: in stripes, which are read and stored as they lie, wherever they can.
 
 A stripe loads its margin itself, so it has more points than a lane that takes columns in turn: of a 3 x 3 stencil 66 a row in
-place of 65 for 64 columns, 39 in place of 38 for 37. Stripes are taken where the grid has `MOST` times as many points or less,
-and where lanes in turn would compute what is not stored, as in down-sampling. A stripe of an enlarged image that begins within
-an element is read by no loops as it lies, so there columns are taken in turn.
+place of 65 for 64 columns, 39 in place of 38 for 37. Columns in turn have to be parted before and joined behind by the host,
+which no cycle of the machine counts. So they are taken where stripes do not fit a machine, and where these would not be read as
+they lie: a stripe of an enlarged image that begins within an element is walked by no loops. Where lanes in turn would compute
+what is not stored, as in down-sampling, lanes are stripes.
 
 Needs:   PeGraph, the tile, lanes; which way is asked for, if one is.
 Gives:   walks, the better one first; the other one may fit a machine where the first does not.
@@ -18,8 +19,6 @@ from ...ir.pe_graph import PeGraph
 from .grid import Walk, walk
 from .parted import stride
 
-MOST = 1.02
-
 
 def possible(pes: PeGraph, lanes: int, stripes: bool | None = None) -> tuple[bool, ...]:
     """Whether lanes may take stripes, or columns in turn. stripes: what is asked for, if anything is."""
@@ -33,7 +32,7 @@ def walks(pes: PeGraph, tile: Sequence[int], lanes: int, stripes: bool | None = 
     found = {way: walk(pes, tile, lanes, way) for way in possible(pes, lanes, stripes)}
     if len(found) == 1:
         return tuple(found.values())
-    better = lies(pes, tile, lanes) and found[True].grid.points <= MOST * found[False].grid.points
+    better = lies(pes, tile, lanes)
     return found[better], found[not better]
 
 

@@ -74,11 +74,28 @@ def test_results_at_every_second_point_have_one_lane_unless_it_is_a_stripe() -> 
         1, "an element of a result is computed for 2 columns of the grid, so several lanes are stripes")
 
 
-def test_lanes_take_the_other_way_where_the_better_one_does_not_fit() -> None:
-    """Seven lanes of corners have too many words to keep in columns in turn, and fewer points."""
+def test_lanes_take_columns_in_turn_where_stripes_do_not_fit() -> None:
+    """Six lanes of short rows keep a column more each in stripes."""
+    graph, tile = program("gaussian", SMALL), (60, 8)
+    turning, striped = (next(iter(walks(graph, tile, 6, way))) for way in (False, True))
+    assert walks(graph, tile, 6) == (striped, turning)
+    assert fitted(graph, SMALL, tile, 6) == turning
+    assert limit(graph, SMALL, tile).lanes == 6 and limit(graph, SMALL, tile, stripes=True).lanes == 5
+    assert fitted(graph, SMALL, (120, 8), 6).striped
+
+
+@pytest.mark.parametrize("bank, striped", [(1024, False), (2048, True), (512, True)])
+def test_lanes_take_columns_in_turn_where_words_of_a_stripe_have_no_room(bank: int, striped: bool) -> None:
+    """Four lanes of 64 columns walk 18 x 30 points in stripes and 17 x 30 in turn, of 2 bytes a word; what fits in no way is
+    refused as stripes are."""
+    machine = replace(SMALL, glb=replace(SMALL.glb, bank_bytes=bank))
+    found = fitted(BLUR, machine, (64, 28), 4)
+    assert found.striped == striped and found.words == (18 if striped else 17) * 30
+
+
+def test_corners_have_seven_lanes_in_stripes() -> None:
+    """In turn, columns have too many words to keep, although fewer points."""
     graph = select(lower(load(harris.build())), ONYX.pe.ops)
     tile = (252, 30)
-    turning, striped = walks(graph, tile, 7)
-    assert striped.striped and turning.grid.points < striped.grid.points
-    assert fitted(graph, ONYX, tile, 7) == striped
+    assert fitted(graph, ONYX, tile, 7).striped
     assert limit(graph, ONYX, tile).lanes == 7 and limit(graph, ONYX, tile, stripes=False).lanes == 6
