@@ -57,7 +57,8 @@ class Search(Trials):
             said = named if isinstance(edges, int) else edges
             named = with_lone(self.einsum, self.clipped(named), said.keys() | unsplit(self.root))
         whole = self.clipped(named)
-        if fault := unkept(as_far(self.einsum, whole)) or unkept(settled(self.einsum, whole)):
+        if fault := unkept(settled(self.einsum, whole)):
+            fault = unkept(as_far(self.einsum, whole)) or fault
             lone = with_lone(self.einsum, whole, unsplit(self.root))
             few = {index: lone[index] for index in named if index in self._cut}
             # An edge for all indices may have come from the command line, where those of each are splits.

@@ -15,8 +15,9 @@ Source:  ours. Onyx adds up vectors, SAM matrices, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations, permutations
 
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access, changed
@@ -41,7 +42,13 @@ def unkept(einsum: Einsum) -> str:
 def settled(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
     """A statement as sub-tiles of some edges are computed."""
     found = as_far(einsum, edges)
-    return einsum if found is einsum or too_many(found) else _stored(einsum, found.order)
+    if found is einsum:
+        return einsum
+    stored = _stored(einsum, found.order)
+    if not too_many(stored):
+        return stored
+    # Dense levels of the result do not let all orders be stored.
+    return next((each for order in _alike(einsum, edges) if not too_many(each := _stored(einsum, order))), einsum)
 
 
 def as_far(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
@@ -65,24 +72,29 @@ def as_far(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
 
 
 def with_lone(einsum: Einsum, edges: Mapping[str, int], said: Collection[str] = ()) -> dict[str, int]:
-    """Edges with 1 in place of some that nobody has said, so that no sums are too many, as far as these allow it: for the
-    outermost indices of the result inside, or else for what is summed."""
-    found = dict(edges)
-    while left := too_many(as_far(einsum, found)) or too_many(settled(einsum, found)):
-        outer, inner = next(iter(left.items()))
-        free = [index for index in inner if index not in said and found[index] > 1]
-        if sum(found[index] > 1 for index in inner) - len(free) > MOST_ACCUMULATED:
-            free = [outer] if outer not in said and found[outer] > 1 else []
-        if not free:
-            break
-        found[free[0]] = 1
-    return found
+    """Edges with 1 in place of some that nobody has said, so that no sums are too many: of the outermost indices of the result,
+    or else of what is summed, as few as do. The edges as they are if none do."""
+    free = [index for index in einsum.order if index not in said and edges[index] > 1]
+    for few in sorted((few for some in range(len(free) + 1) for few in combinations(free, some)),
+                      key=lambda few: len({*few} - {*einsum.result.indices})):
+        found = {**edges, **dict.fromkeys(few, 1)}
+        if not too_many(settled(einsum, found)):
+            return found
+    return dict(edges)
 
 
 def uncut(einsum: Einsum) -> Einsum:
     """A statement as it is computed where there are no operands to cut."""
     several = dict.fromkeys(einsum.order, 2)
     return settled(einsum, with_lone(einsum, several))
+
+
+def _alike(einsum: Einsum, edges: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+    """All orders that differ in where loops stand that turn once."""
+    turning = [index for index in einsum.order if edges[index] > 1]
+    for order in permutations(einsum.order):
+        if [index for index in order if edges[index] > 1] == turning:
+            yield order
 
 
 def _without(order: tuple[str, ...], index: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Sums around three and more indices of the result: any order of loops, in sub-tiles of one coordinate of some of them."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.estimate import cycles
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.normalize import normalize
-from sardonyx.compiler.sparse.settled import settled, too_many, uncut
+from sardonyx.compiler.sparse.settled import settled, too_many, uncut, with_lone
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim.expected import by_slot, expected
@@ -113,6 +113,42 @@ def test_edges_that_nobody_gives_are_whole_but_for_one(edges, told):
     einsum = parse(TTM, "kijl")
     operands = random_operands(einsum, agreeing(einsum, [4, 5, 3, 7]), [0.5], 1)
     assert check(einsum, operands, edges).edges == (told or dict.fromkeys("kijl", 1))
+
+
+@pytest.mark.parametrize("text,order,form,edges,told", [
+    (TTM, "kijl", "dss", {"i": 2}, {"i": 2, "j": 1, "k": 4, "l": 1}),       # j l k i, and dense i is the innermost level
+    (TWICE, "nkjil", "dss", {"n": 3, "k": 1, "j": 2}, {"n": 3, "k": 1, "j": 2, "i": 1, "l": 1}),
+    (TWICE, "klnji", "dss", {"k": 2, "j": 1, "i": 1}, {"k": 2, "j": 1, "i": 1, "l": 7, "n": 3}),
+    (FOUR, "kijml", "ssdd", {"i": 2, "j": 1, "m": 1}, {"i": 2, "j": 1, "m": 1, "k": 4, "l": 7}),     # m outermost
+    (FOUR, "lkmji", "ddss", {"m": 2, "i": 3}, {"m": 2, "i": 3, "j": 5, "k": 1, "l": 7})])
+def test_dense_levels_of_the_result_leave_other_edges_and_orders(text, order, form, edges, told):
+    einsum = parse(text, order, {"X": form})
+    extents = {"i": 4, "j": 5, "k": 4, "l": 7, "m": 3, "n": 3}
+    operands = random_operands(einsum, agreeing(einsum, [extents[index] for index in einsum.order]), [0.5], 1)
+    assert check(einsum, operands, edges).edges == told
+
+
+def test_no_edges_are_refused_for_which_an_order_can_be_found():
+    """Nor where 1 in place of an edge that nobody gives leads to one: against all orders and all such edges."""
+    refused, random = 0, np.random.default_rng(1)
+    for n, (text, order) in enumerate((each, order) for each in (TTM, TWICE) for order in permutations(parse(each).order)):
+        form = ("sss", "dss", "dds", "ssd", "sdd")[n % 5]
+        einsum = parse(text, order, {"X": form})
+        said = {index: int(random.choice([1, 2, 3])) for index in order if random.random() < 0.7}
+        edges = {index: said.get(index, 4) for index in order}
+        if not too_many(settled(einsum, with_lone(einsum, edges, said.keys()))):
+            continue
+        refused += 1
+        level = dict(zip((index for index in order if index in "ijl"), form, strict=True))
+        free = [index for index in order if index not in said]
+        for few in (few for some in range(len(free) + 1) for few in combinations(free, some)):
+            turning = [index for index in order if edges[index] > 1 and index not in few]
+            for other in permutations(order):
+                if [index for index in other if index in turning] == turning:
+                    letters = "".join(level[index] for index in other if index in level)
+                    stored = "d" not in letters.lstrip("d").rstrip("d")
+                    assert not stored or too_many(parse(text, other)), (text, order, form, said, few, other)
+    assert refused > 5
 
 
 def test_edges_that_leave_too_many_sums_are_refused_with_some_that_do_not():
