@@ -61,28 +61,26 @@ class CompiledDense(Compiled):
 
 
 def compile_halide(pipeline: Pipeline, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0,
-                   tell: Tell = silent, stripes: bool | None = None) -> CompiledDense:
+                   tell: Tell = silent) -> CompiledDense:
     """Compile a pipeline for results of the shape `tile` (x first, in the dimensions of the grid); the same arguments give the
     same program.
 
-    stripes: whether lanes take stripes of a tile, or its columns in turn; None: what is better (`compiler/dense/map/ways.py`).
     Raises UserError for what cannot be mapped, for wires that cannot be evened out, and as `finish` does.
     """
     tell(LOWER)
-    return compile_words(lower(pipeline, streams=len(arch.stream_tiles)), arch, tile, lanes, seed, tell, stripes)
+    return compile_words(lower(pipeline, streams=len(arch.stream_tiles)), arch, tile, lanes, seed, tell)
 
 
 def compile_words(words: WordGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0,
-                  tell: Tell = silent, stripes: bool | None = None) -> CompiledDense:
+                  tell: Tell = silent) -> CompiledDense:
     """As `compile_halide`, from a graph of words on."""
     tell(SELECT)
     found = selected(words, arch.pe.ops)
-    return replace(compile_pes(found.pes, arch, tile, lanes, seed, words, _title(words), tell, stripes), selection=found.text)
+    return replace(compile_pes(found.pes, arch, tile, lanes, seed, words, _title(words), tell), selection=found.text)
 
 
 def compile_picture(words: WordGraph, arch: Arch, size: Sequence[int], lanes: int = 1, seed: int = 0,
-                    asked: Mapping[str, int] | None = None, tell: Tell = silent,
-                    stripes: bool | None = None) -> tuple[CompiledDense, tuple[int, ...]]:
+                    asked: Mapping[str, int] | None = None, tell: Tell = silent) -> tuple[CompiledDense, tuple[int, ...]]:
     """As `compile_words`, in the tile of the fewest cycles for a picture of such a size, which is given as well.
 
     asked: sides of the tile by dimension, where the program says them. Tiles that wires cannot be evened out for give way to
@@ -90,9 +88,9 @@ def compile_picture(words: WordGraph, arch: Arch, size: Sequence[int], lanes: in
     """
     tell(SELECT)
     found, first = selected(words, arch.pe.ops), None
-    for tile, way in tiles(found.pes, size, lanes, asked or {}, arch, stripes):
+    for tile in tiles(found.pes, size, lanes, asked or {}, arch):
         try:
-            compiled = compile_pes(found.pes, arch, tile, lanes, seed, words, _title(words), tell, way)
+            compiled = compile_pes(found.pes, arch, tile, lanes, seed, words, _title(words), tell)
             return replace(compiled, selection=found.text), tile
         except Misaligned as failure:
             first = first or failure
@@ -117,17 +115,17 @@ def compile_product(product: Product, arch: Arch, weights: Weights, rows: int, s
 
 
 def compile_pes(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int = 1, seed: int = 0, words: WordGraph | None = None,
-                name: str = "program", tell: Tell = silent, stripes: bool | None = None) -> CompiledDense:
+                name: str = "program", tell: Tell = silent) -> CompiledDense:
     """As `compile_halide`, from a graph of PEs on; words: what it was selected from, for the dump."""
     mapped.check_operations(pe_graph.operations(pes), arch.pe.ops)
     pe_graph.verify_pes(pes, arch.pe.ops)
-    check_tile(pes, tile, lanes, stripes)
+    check_tile(pes, tile, lanes)
     check_tables(pes, arch)
     if not pes.inputs:
         raise UserError("the results are the same for all images, so there is nothing to compute on the array", name,
                         "compute them in the host program")
     tell(WALK)
-    walked = fitted(pes, arch, tile, lanes, stripes)
+    walked = fitted(pes, arch, tile, lanes)
     check_banks(walked, arch)
     # Before storage is estimated, which takes longer than the square of so many PEs.
     check_demands(mapped.demands(sum(node.op not in ("input", "lookup") for node in walked.graph.nodes), 0, 0, 0, arch), arch)
@@ -160,7 +158,7 @@ def times_text(times: Alignment) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check_tile(graph: PeGraph, tile: Sequence[int], lanes: int, stripes: bool | None = None) -> None:
+def check_tile(graph: PeGraph, tile: Sequence[int], lanes: int) -> None:
     """UserError for a tile or lanes with which a graph cannot be computed."""
     dims = ", ".join(graph.dims)
     if len(tile) != len(graph.dims) or any(side < 1 for side in tile):
@@ -168,10 +166,6 @@ def check_tile(graph: PeGraph, tile: Sequence[int], lanes: int, stripes: bool | 
                         f"give {len(graph.dims)} positive sizes, one for each of {dims}")
     if lanes < 1 or tile[0] % lanes:
         raise UserError(f"{tile[0]} columns of a tile do not divide into {lanes} lanes", "", "change the tile or unroll")
-    for name, stream in graph.outputs.items():
-        if lanes > 1 and stripes is False and stream.scale[0] > 1:
-            raise UserError(f"one element of {name} is computed for {stream.scale[0]} columns of the grid, so {lanes} lanes "
-                            "that take columns in turn would compute what is not stored", name, "let them take stripes")
 
 
 def check_tables(graph: PeGraph, arch: Arch) -> None:

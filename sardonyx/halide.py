@@ -44,7 +44,7 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
         tile: Sequence[int] | None = None, unroll: int | None = None, arch: str | Arch = "small", engine: str | Device = "rtl",
         params: Mapping[str, int] | None = None, dump: str | Path | None = None, seed: int = 0,
         progress: Callable[[str], None] = silent, power: str | None = None, avoid: object = None,
-        counters: bool = False, stripes: bool | None = None) -> Result:
+        counters: bool = False) -> Result:
     """Run a Halide program on images and check every element against NumPy.
 
     Parameters
@@ -56,11 +56,8 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
     tile : sequence of int    The result is computed in tiles of this size, x first, without dimensions that are bounded to a
                               few planes; default: as the program is scheduled (see compiler/dense/front/directives.py), else
                               the one of the fewest cycles (see compiler/dense/map/tiles.py).
-    unroll : int              Lanes: columns that are computed at once, on streams of their own; default: as the program is
-                              scheduled, else 1.
-    stripes : bool            Lanes take stripes of a tile, which are read and stored as they lie in memory; False: its columns
-                              in turn, which the host parts; default: stripes, wherever they fit and begin with elements of
-                              the images (see compiler/dense/map/ways.py).
+    unroll : int              Lanes: stripes of a tile that are computed at once, on streams of their own; default: as the
+                              program is scheduled, else 1.
     arch : str | Arch         A preset, a .json file, or a description.
     engine : str | Device     golden, tokens, fabric, rtl or rtl-full, or a machine that is there (`sardonyx.board.open_board`).
     params : mapping          Values of scalar parameters (halide.Param) by name; those of a Func have the values set in it.
@@ -80,13 +77,12 @@ def run(program: object, *, inputs: Mapping[str, np.ndarray | str | Path], shape
         raise UserError(f"engine {how.engine} runs programs of pictures without a clock, so that it has no cycles to count",
                         "counters", f"choose {engines.RTL} or {engines.RTL_FULL}")
     lanes = arguments.whole("unroll", unroll, 1) if unroll is not None else None
-    way = arguments.flag("stripes", stripes) if stripes is not None else None
     sides = arguments.sizes("tile", tile) if tile is not None else None
     asked = arguments.sizes("shape", shape) if shape is not None else None
     found = prepared(program, inputs, asked, {} if params is None else params, progress)
     if how.engine == engines.GOLDEN:
         return Result({"engine": how.engine, **found.about}, value=found.expected)
-    wanted = Wanted(found.size, sides, lanes, how.arch, how.seed, way)
+    wanted = Wanted(found.size, sides, lanes, how.arch, how.seed)
     return execute(how, lambda tell: found.job(wanted, tell), began, progress)
 
 

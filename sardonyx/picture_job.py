@@ -26,17 +26,13 @@ from .sim.engines import Run
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: size of the result and sides of a tile, x first, lanes, and for which machine; None: as it comes.
-
-    stripes: whether lanes take stripes of a tile, or its columns in turn; None: what is better.
-    """
+    """What is asked for: size of the result and sides of a tile, x first, lanes, and for which machine; None: as it comes."""
 
     size: tuple[int, ...]
     tile: tuple[int, ...] | None
     lanes: int | None
     arch: Arch
     seed: int
-    stripes: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -145,31 +141,28 @@ def _stencil(pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wante
     tell(LOWER)
     words = lower(pipeline, streams=len(wanted.arch.stream_tiles))
     asked = plan(pipeline, words.dims, tile=wanted.tile is None, lanes=wanted.lanes is None)
-    if wanted.stripes is None and asked.stripes:
-        wanted = replace(wanted, stripes=True)
     lanes, size = wanted.lanes if wanted.lanes is not None else asked.lanes or 1, _sides(words, wanted.size)
     if wanted.tile is None and any(dim not in asked.sides for dim in words.dims):
-        compiled, part = compile_picture(words, wanted.arch, size, lanes, wanted.seed, asked.sides, tell, wanted.stripes)
+        compiled, part = compile_picture(words, wanted.arch, size, lanes, wanted.seed, asked.sides, tell)
         sides: Sequence[int] = part
     else:
         sides = wanted.tile if wanted.tile is not None else [asked.sides[dim] for dim in words.dims]
         part = _part(size, sides, lanes)
-        compiled = compile_words(words, wanted.arch, part, lanes, wanted.seed, tell, wanted.stripes)
+        compiled = compile_words(words, wanted.arch, part, lanes, wanted.seed, tell)
     frames = Frames(compiled.walk, images, wanted.size, part,
                     {name: each.minimum for name, each in pipeline.inputs.items() if each.data is not None}, words.gathered)
     schedule = said(asked, words.dims, sides, lanes, (wanted.tile is not None, wanted.lanes is not None))
-    way = "" if lanes == 1 else " (stripes)" if compiled.walk.striped else " (columns in turn)"
-    return compiled, frames, part, lambda: {
-        "lanes": _limited(lanes, limit(compiled.pes, wanted.arch, part, wanted.stripes), way), "schedule": schedule,
-        "selection": compiled.selection}
+    return compiled, frames, part, lambda: {"lanes": _limited(lanes, limit(compiled.pes, wanted.arch, part)),
+                                            "schedule": schedule, "selection": compiled.selection}
 
 
 def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarray], wanted: Wanted,
              tell: Callable[[str], None]) -> _Made:
     dims, size = pipeline.funcs[product.name].args, wanted.size
     asked = plan(pipeline, dims, tile=wanted.tile is None, lanes=wanted.lanes is None, taken=product.reduced)
-    if wanted.stripes is not None or asked.stripes:
-        raise UserError("lanes of a matrix product take columns of its result, and no stripes", "stripes", "leave them out")
+    if asked.stripes:
+        raise UserError(f"stripes of {dims[0]} are unrolled, but lanes of a matrix product take neighbours in it", "",
+                        f"unroll the innermost loop of {dims[0]}")
     lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
     sides = wanted.tile if wanted.tile is not None else [asked.sides.get(dim) for dim in dims]
     part = tile_of(product, lanes, size, sides, wanted.arch)
@@ -185,8 +178,8 @@ def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarr
                                            **({"joined": why} if (why := apart(lanes, weights.steps)) else {})}
 
 
-def _limited(lanes: int, most: Limit, way: str = "") -> str:
-    return f"{lanes}{way} of at most {most.lanes}: {most.why}"
+def _limited(lanes: int, most: Limit) -> str:
+    return f"{lanes} of at most {most.lanes}: {most.why}"
 
 
 def _sides(words: WordGraph, size: Sequence[int]) -> list[int]:

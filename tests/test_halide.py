@@ -26,13 +26,12 @@ def test_a_blur_equals_halide(arch: str) -> None:
     exactly(blur, np.array(blur.realize([16, 11])), inputs={"photo": PHOTO}, tile=(7, 5), arch=arch)
 
 
-@pytest.mark.parametrize("stripes", [None, False, True])
 @pytest.mark.parametrize("lanes", [1, 2, 3, 4])
-def test_lanes_and_tiles_do_not_change_the_picture(lanes: int, stripes: bool | None) -> None:
+def test_lanes_and_tiles_do_not_change_the_picture(lanes: int) -> None:
     photo = image("photo", "uint8")
     sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X + 1, Y + 2]) * 3)
     exactly(sums, PHOTO[:-2, :-1].astype(np.uint16) + PHOTO[2:, 1:].astype(np.uint16) * 3, inputs={"photo": PHOTO},
-            tile=(2 * lanes, 4), unroll=lanes, stripes=stripes)
+            tile=(2 * lanes, 4), unroll=lanes)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 17), (13, 1), (7, 11), (64, 65)])
@@ -214,26 +213,26 @@ def test_the_report_says_what_was_run(tmp_path: Path) -> None:
     keys = ("engine", "result", "arch", "tiles", "tile", "lanes", "schedule", "elements_checked")
     assert {key: found.report[key] for key in keys} == {
         "engine": "fabric", "result": "18 x 13, uint8", "arch": "small", "tiles": 9, "tile": "6 x 5",
-        "lanes": "2 (stripes) of at most 8: GLB tiles (9 lanes need 9 load streams and 9 store streams, 'small' has 8 with "
-                 "one of each)",
+        "lanes": "2 of at most 8: GLB tiles (9 lanes need 9 load streams and 9 store streams, 'small' has 8 with one of "
+                 "each)",
         "schedule": "tile 6 x 5 and 2 lanes from the arguments", "elements_checked": 234}
     assert (tmp_path / "app.bits").exists()
 
 
-def test_lanes_are_stripes_unless_somebody_asks_for_columns_in_turn() -> None:
-    """However narrow they are, and whichever loop the program unrolls."""
+def test_lanes_are_stripes_whichever_loop_the_program_unrolls() -> None:
+    """However narrow they are."""
     photo = image("photo", "uint8")
     xi, yi, stripe = hl.Var("xi"), hl.Var("yi"), hl.Var("stripe")
-    for scheduled, asked, way in ((False, None, "stripes"), (False, False, "columns in turn"), (True, None, "stripes")):
+    for scheduled in (False, True):
         sums = func(hl.u16(photo[X, Y]) + hl.u16(photo[X + 2, Y]) * 3)
         sums.tile(X, Y, xi, yi, 8, 4)
         if scheduled:
             sums.split(xi, stripe, xi, 2).unroll(stripe)
         else:
             sums.unroll(xi, 4)
-        found = sardonyx.halide.run(sums, inputs={"photo": PHOTO}, engine="fabric", stripes=asked)
+        found = sardonyx.halide.run(sums, inputs={"photo": PHOTO}, engine="fabric")
         np.testing.assert_array_equal(found.value, PHOTO[:, :-2].astype(np.uint16) + PHOTO[:, 2:].astype(np.uint16) * 3)
-        assert str(found.report["lanes"]).startswith(f"4 ({way}) of at most ")
+        assert str(found.report["lanes"]).startswith("4 of at most ")
         assert found.report["schedule"] == "tile 8 x 4 and 4 lanes from the program"
 
 
@@ -248,11 +247,11 @@ def test_a_program_is_run_as_it_is_scheduled() -> None:
     def report(**options: Any) -> dict[str, object]:
         found = sardonyx.halide.run(sums, inputs={"photo": PHOTO}, engine="tokens", **options).report
         return {key: str(found[key]).partition(" of ")[0] for key in ("tile", "lanes", "schedule")}
-    assert report() == {"tile": "6 x 4", "lanes": "3 (stripes)", "schedule": (
+    assert report() == {"tile": "6 x 4", "lanes": "3", "schedule": (
         "tile 6 x 4 and 3 lanes from the program; not used: parallel y.y")}
-    assert report(tile=(12, 5)) == {"tile": "12 x 5", "lanes": "3 (stripes)", "schedule": (
+    assert report(tile=(12, 5)) == {"tile": "12 x 5", "lanes": "3", "schedule": (
         "tile 12 x 5 from the arguments, 3 lanes from the program; not used: parallel y.y")}
-    assert report(tile=(12, 5), unroll=2, stripes=False) == {"tile": "12 x 5", "lanes": "2 (columns in turn)", "schedule": (
+    assert report(tile=(12, 5), unroll=2) == {"tile": "12 x 5", "lanes": "2", "schedule": (
         "tile 12 x 5 and 2 lanes from the arguments; not used: parallel y.y")}
 
 

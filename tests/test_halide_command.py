@@ -43,9 +43,6 @@ def test_a_scheduled_file_needs_no_tile_on_the_command_line(tmp_path: Path, caps
                               (["--tile", "16x2", "--unroll", "1"], "tile 16 x 2 and 1 lane from the arguments")):
         assert main([*line, *options]) == 0
         assert json.loads(capsys.readouterr().out)["report"]["schedule"] == expected
-    for options, way in (([], "stripes"), (["--stripes"], "stripes"), (["--no-stripes"], "columns in turn")):
-        assert main([*line, *options]) == 0
-        assert json.loads(capsys.readouterr().out)["report"]["lanes"].startswith(f"2 ({way}) of at most ")
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:

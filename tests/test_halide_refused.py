@@ -10,7 +10,6 @@ from halide_programs import C, X, Y, image, name_of
 from halide_runs import COLOUR, PHOTO, exactly, func, refused
 
 import sardonyx.halide
-from sardonyx.apps.dense import matrix_product
 from sardonyx.hw.arch.errors import UserError
 
 
@@ -75,17 +74,21 @@ def test_tiles_and_lanes_must_fit() -> None:
 
 
 def test_lanes_of_a_matrix_product_are_no_stripes() -> None:
-    square = np.eye(4, dtype=np.int16)
-    product = matrix_product.build(4)
-    assert refused(product, inputs={"weights": square, "rows": square}, stripes=True) == (
-        f"Func {name_of(product)}, stripes: lanes of a matrix product take columns of its result, and no stripes\n"
-        "  try: leave them out")
+    square, r = np.eye(4, dtype=np.int16), hl.RDom([(0, 4)], "r")
+    weights, rows = hl.ImageParam(hl.Int(16), 2, "weights"), hl.ImageParam(hl.Int(16), 2, "rows")
+    product, xi, yi, stripe = hl.Func("product"), *(hl.Var(name) for name in ("xi", "yi", "stripe"))
+    product[X, Y] = hl.i16(0)
+    product[X, Y] += weights[X, r] * rows[r, Y]
+    for stage in (product, product.update()):
+        stage.tile(X, Y, xi, yi, 4, 4).split(xi, stripe, xi, 2).unroll(stripe)
+    assert refused(product, inputs={"weights": square, "rows": square}) == (
+        f"Func {name_of(product)}: stripes of x are unrolled, but lanes of a matrix product take neighbours in it\n"
+        "  try: unroll the innermost loop of x")
 
 
 @pytest.mark.parametrize("name,value,text", [
     ("unroll", 0, "it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ("unroll", "2", "it is '2', which is no whole number\n  try: give a whole number, 1 or more"),
-    ("stripes", "yes", "it is 'yes', which is neither true nor false\n  try: give True or False"),
     ("tile", 4, "it is 4, which is no sequence of sizes\n  try: give sizes, x first, as tile=(64, 64)"),
     ("tile", (2.5, 3), "it is 2.5, which is no whole number\n  try: give a whole number, 1 or more"),
     ("shape", np.array(4), "it is array(4), which is no sequence of sizes\n  try: give sizes, x first, as shape=(64, 64)"),

@@ -2,8 +2,8 @@
 
 Images are NumPy arrays with y first, streams and points are x first. A result is computed in tiles of one shape; the last ones
 reach beyond the picture and are cut off. Outside an image a stream has zeros, which no stored word depends on: as far as tiles
-reach, they stand around it. A stream that takes every second element, as one of two lanes does that take columns in turn, has
-an image of these; stripes read one image, and give one. What a boundary condition says of an image is gathered here, word by
+reach, they stand around it. A stream that takes every second element has an image of these; the stripes of lanes read one
+image, and give one. What a boundary condition says of an image is gathered here, word by
 word, once for all tiles.
 
 Tiles come row by row, in each stripe in its own: those of a launch are in one step, so that it ends with its row. Where a row
@@ -75,19 +75,18 @@ class Frames:
 
     @property
     def _stripe(self) -> int:
-        """Columns of a stripe; the last one reaches beyond the picture. As many tiles take them as if lanes took turns."""
+        """Columns of a lane; the last one reaches beyond the picture. It has as many tiles in a row as the whole."""
         return -(-self._sides[0] // self.tile[0]) * self.tile[0] // self.walk.lanes
 
     def _first(self, corner: Sequence[int], lane: int) -> tuple[int, ...]:
         """The first element of a tile in a lane."""
-        return corner[0] + lane * (self._stripe if self.walk.striped else 1), *corner[1:]
+        return corner[0] + lane * self._stripe, *corner[1:]
 
     @property
     def _corners(self) -> list[tuple[int, ...]]:
         """First element of every tile, of the first stripe, x fastest, or the dimension of most tiles; the last one slowest."""
-        starts = [range(0, whole, part) for whole, part in zip(self._sides, self.tile, strict=True)]
-        if self.walk.striped:
-            starts[0] = range(0, self._stripe, self.tile[0] // self.walk.lanes)
+        sides, tile = (self._stripe, *self._sides[1:]), (self.tile[0] // self.walk.lanes, *self.tile[1:])
+        starts = [range(0, whole, part) for whole, part in zip(sides, tile, strict=True)]
         down = max(range(len(starts)), key=lambda dim: len(starts[dim]))
         fastest = down if short(len(starts[0]), len(starts[down]), self.walk.grid.points) else 0
         order = [*(dim for dim in reversed(range(len(starts))) if dim != fastest), fastest]
@@ -101,12 +100,10 @@ class Frames:
                        {store.name: self._part(store, corner) for store in self.walk.stores})
 
     def _part(self, store: Store, corner: Sequence[int]) -> Part:
-        """What a tile gives of an image in whole tiles: that of a store stream, which has the columns of its lane, or of all
-        stripes."""
+        """What a tile gives of an image in whole tiles: that of a store stream, which is that of all lanes."""
         columns, *rest = (-(-whole // part) * part for whole, part in zip(self._sides, self.tile, strict=True))
-        row, (x, *others) = filled(columns // self.walk.turns), self._first(corner, store.lane)
-        first = x // self.walk.turns, *others
-        if not self.walk.striped:
+        row, first = filled(columns), self._first(corner, store.lane)
+        if self.walk.lanes == 1:
             return Part((*rest[::-1], row), tuple(first[::-1]), store.counts[::-1])
         # A stripe of an image of one line a row would be moved with what fills it up, which is of other stripes.
         whole = (*rest[::-1], max(row, 2 * LANES))
@@ -124,8 +121,7 @@ class Frames:
     @cached_property
     def _lying(self) -> dict[str, _Lying]:
         """Of every load stream that is over an image: its words, as far as any tile reads them."""
-        stripes = self.walk.lanes if self.walk.striped else 1
-        ends = self._points(self._corners[0], 0), self._points(self._corners[-1], stripes - 1)
+        ends = self._points(self._corners[0], 0), self._points(self._corners[-1], self.walk.lanes - 1)
         whole = [np.arange(begin[0], end[-1] + 1) for begin, end in zip(*ends, strict=True)]
         across = {corner[0]: corner for corner in self._corners}
         images: dict[Stream, tuple[np.ndarray, tuple[int, ...], tuple[int, ...]]] = {}
@@ -134,7 +130,7 @@ class Frames:
             stream = load.stream
             if stream.pattern:
                 continue
-            # Stripes have one stream, and so one image.
+            # Lanes have one stream, and so one image.
             if stream not in images:
                 every = self._elements(stream, whole)
                 low = tuple(int(each.min()) for each in every)
@@ -187,8 +183,8 @@ class Frames:
         return _words(np.where(inside, found, 0)).reshape([len(each) for each in elements[::-1]])
 
     def _moved(self, first: Sequence[int], dim: int) -> int:
-        """Points between the first tile and the one with such a first element; neighbours in lanes by turns are one point."""
-        return self.walk.stores[0].stride[dim] * (first[dim] // (self.walk.turns if dim == 0 else 1))
+        """Points between the first tile and the one with such a first element."""
+        return self.walk.stores[0].stride[dim] * first[dim]
 
     def cycles(self) -> int:
         """How many cycles all tiles should take, roughly: one for every point of the grid."""
@@ -207,10 +203,9 @@ class Frames:
                 where: list[slice] = []
                 first = self._first(corner, store.lane)
                 for dim, (begin, size, count) in enumerate(zip(first, self._sides, store.counts, strict=True)):
-                    step = self.walk.turns if dim == 0 else 1
-                    fits = max(0, min(count, -(-(size - begin) // step)))
+                    fits = max(0, min(count, size - begin))
                     tile = np.take(tile, range(fits), axis=len(corner) - 1 - dim)
-                    where.append(slice(begin, begin + fits * step, step))
+                    where.append(slice(begin, begin + fits))
                 slices = iter(where)
                 place = [next(slices) if plane is None else plane for plane in store.stream.plane]
                 whole[tuple(place[::-1])] = tile

@@ -38,9 +38,7 @@ def add_image(programs: Any, place: Place) -> Parser:
     parser.add_argument("--param", metavar="NAME=VALUE", type=_named_value, action="append", default=[],
                         help="the value of a scalar Param")
     parser.add_argument("--unroll", metavar="N", type=whole(1),
-                        help="columns that are computed at once (default: as the program is scheduled, else 1)")
-    parser.add_argument("--stripes", action=argparse.BooleanOptionalAction,
-                        help="lanes take stripes of a tile, or its columns in turn (default: stripes, where they fit)")
+                        help="stripes of a tile that are computed at once (default: as the program is scheduled, else 1)")
     add_arch(parser, place.arch or "small")
     add_avoid(parser)
     add_engine(parser, place)
@@ -92,7 +90,7 @@ def run_image(options: argparse.Namespace, console: Console) -> int:
     if len(params) < len(options.param):
         raise UserError("a parameter has two values", where="--param", fix="give --param once a parameter")
     result = halide.run_files(options.pipeline, files, options.output, params, shape=options.shape, tile=options.tile,
-                              unroll=options.unroll, stripes=options.stripes, arch=options.arch,
+                              unroll=options.unroll, arch=options.arch,
                               engine=options.engine_of(options), seed=options.seed, dump=options.dump,
                               progress=console.progress, power=options.power, avoid=options.avoid, counters=options.counters)
     console.show(with_tables(result))

@@ -61,7 +61,7 @@ def equal(whole: Frames, outcomes: Iterable[Outcome], pipeline: Pipeline) -> Non
                          ids=["a column each", "five", "eight", "seven each of three"])
 def test_pictures_of_any_size_come_and_go_as_they_lie(arch: Arch, tile: "tuple[int, int]", lanes: int) -> None:
     """Also with fewer columns than lanes: the last stripes are beyond the picture."""
-    compiled = compile_halide(STENCIL, arch, tile, lanes, stripes=True)
+    compiled = compile_halide(STENCIL, arch, tile, lanes)
 
     @settings(max_examples=6)
     @given(st.integers(1, 60), st.integers(1, 24), st.integers(0, 9))
@@ -77,7 +77,7 @@ def test_pictures_of_any_size_come_and_go_as_they_lie(arch: Arch, tile: "tuple[i
 
 
 def test_a_row_of_tiles_of_each_stripe_is_a_launch_in_which_words_that_they_share_come_once() -> None:
-    compiled = compile_halide(STENCIL, STENCILS, (16, 40), 2, stripes=True)
+    compiled = compile_halide(STENCIL, STENCILS, (16, 40), 2)
     whole = frames(compiled, noise(66, 41, 0), (64, 40), (16, 40))
     with simulator.whole_machine(STENCILS).start(check=True) as machine:
         [found] = host.run(machine, compiled.program, list(whole.transactions(loops_of_transactions(STENCILS.glb))))
@@ -98,7 +98,7 @@ def test_every_program_may_take_stripes(value: "Callable[[], Any]", size: "tuple
                                         tile: "tuple[int, int]") -> None:
     images = noise(*size, seed=1)
     pipeline = bind(program(value()), {"photo": size})
-    compiled = compile_halide(pipeline, STENCILS, tile, 2, stripes=True)
+    compiled = compile_halide(pipeline, STENCILS, tile, 2)
     whole = frames(compiled, images, shape, tile)
     with simulator.whole_machine(STENCILS).start(check=True) as machine:
         found = list(host.run(machine, compiled.program, list(whole.transactions(loops_of_transactions(STENCILS.glb)))))
@@ -110,7 +110,7 @@ def test_stripes_of_two_planes() -> None:
     colour, arch = hl.Var("c"), replace(STENCILS, name="wide stencils", columns=8)
     photo = hl.ImageParam(hl.UInt(16), 3, "photo")
     pipeline = program(photo[X, Y, colour] + photo[X + 1, Y, colour] * 3, colour)
-    compiled = compile_halide(pipeline, arch, (14, 3), 2, stripes=True)
+    compiled = compile_halide(pipeline, arch, (14, 3), 2)
     images = {"photo": np.random.default_rng(3).integers(0, 1 << 16, (2, 7, 32)).astype(np.uint16)}
     whole = frames(compiled, images, (31, 7, 2), (14, 3))
     with simulator.whole_machine(arch).start(check=True) as machine:
@@ -123,7 +123,7 @@ def test_stripes_of_two_planes() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_host_that_is_late_loses_no_word(seed: int) -> None:
-    compiled = compile_halide(STENCIL, QUEUED, (22, 8), 2, stripes=True)
+    compiled = compile_halide(STENCIL, QUEUED, (22, 8), 2)
     whole = frames(compiled, noise(80, 31, seed), (78, 30), (22, 8))
     with simulator.whole_machine(QUEUED).start(check=True) as machine:
         found = list(host.run(Late(machine, seed), compiled.program,
@@ -135,7 +135,7 @@ def test_a_host_that_is_late_loses_no_word(seed: int) -> None:
 @pytest.mark.slow
 def test_stripes_have_their_words_while_columns_stand_still() -> None:
     arch = stalling(STENCILS)
-    compiled = compile_halide(STENCIL, arch, (22, 8), 2, stripes=True)
+    compiled = compile_halide(STENCIL, arch, (22, 8), 2)
     whole = frames(compiled, noise(80, 31, 0), (78, 30), (22, 8))
     transactions = list(whole.transactions(loops_of_transactions(arch.glb)))
     with simulator.whole_machine(arch).start(check=True) as machine:
@@ -148,7 +148,7 @@ def test_stripes_have_their_words_while_columns_stand_still() -> None:
 def test_two_regions_have_pictures_in_stripes_at_once() -> None:
     arch = replace(STENCILS, name="two halves", columns=8, regions=2)
     tiles = {0: (12, 5), 1: (18, 4)}
-    compiled = {region: compile_halide(STENCIL, STENCILS, tile, 2 + region, stripes=True) for region, tile in tiles.items()}
+    compiled = {region: compile_halide(STENCIL, STENCILS, tile, 2 + region) for region, tile in tiles.items()}
     whole = {region: frames(compiled[region], noise(52, 20, region), (50 - 9 * region, 19), tile)
              for region, tile in tiles.items()}
     with simulator.whole_machine(arch).start() as machine, Session(machine, [4, 4]) as session:

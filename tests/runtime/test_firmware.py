@@ -327,7 +327,7 @@ def test_stripes_are_put_together_outside_by_nobody(width: int, tile: "tuple[int
     """Of a column, whose line has those of other stripes, to some that begin anywhere in a line. Every element is compared."""
     arch = together.demo_arch() if queue else replace(presets.get("small"), system=together.DEMO_SYSTEM)
     photo = np.random.default_rng(width).integers(0, 256, (42, width + 2), dtype=np.uint8)
-    report = sardonyx.halide.run(gaussian.build(), inputs={"photo": photo}, tile=tile, unroll=lanes, stripes=True, arch=arch,
+    report = sardonyx.halide.run(gaussian.build(), inputs={"photo": photo}, tile=tile, unroll=lanes, arch=arch,
                                  engine="rtl-system").report
     assert report["words_in"].endswith("images, 0 arranged") and report["words_out"].endswith("images, 0 tile by tile")
 

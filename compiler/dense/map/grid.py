@@ -15,7 +15,7 @@ from functools import cached_property
 
 from ...ir.dataflow import Ref, Stream
 from ...ir.pe_graph import Held, Once, PeGraph, Running
-from . import parted
+from .parted import parted
 
 Point = tuple[int, ...]
 
@@ -47,7 +47,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Load:
-    """A stream into the array: at point p element ``(scale * p + shift) // divide`` of a plane of an image; points of a stripe
+    """A stream into the array: at point p element ``(scale * p + shift) // divide`` of a plane of an image; points of a lane
     are behind all those of the lanes before it."""
 
     name: str
@@ -59,8 +59,7 @@ class Load:
 class Store:
     """A stream out of the array: `counts` elements, element e (of this lane) is the value at ``stride * e + first``.
 
-    It is element ``lanes * e + lane`` of the image's plane in x, of a stripe element e behind those of the lanes before it, and
-    element e in the other dimensions.
+    It is element e of the image's plane, in x behind those of the lanes before it.
     """
 
     name: str
@@ -78,8 +77,7 @@ class Walk:
 
     boxes : mapping     Node -> lowest and highest point at which it is needed; these may lie outside the grid, which is that
                         of the inputs.
-    lanes : int         Those among which columns are parted.
-    striped : bool      In stripes, and not in turn.
+    lanes : int         Those among which columns are parted, in stripes.
     """
 
     graph: PeGraph
@@ -88,12 +86,6 @@ class Walk:
     stores: tuple[Store, ...]
     boxes: Mapping[int, tuple[Point, Point]]
     lanes: int = 1
-    striped: bool = False
-
-    @property
-    def turns(self) -> int:
-        """Columns of a picture from one of a lane to the next one."""
-        return 1 if self.striped else self.lanes
 
     @property
     def words(self) -> int:
@@ -106,18 +98,14 @@ class Walk:
         return self.grid.step(low), self.grid.step(high)
 
 
-def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1, stripes: bool = False) -> Walk:
-    """The grid for results of `shape` (x first), whose columns are parted among `lanes`: in turn, or in stripes.
-
-    Needs a shape whose x divides by the lanes, and results at every point if several take columns in turn.
-    """
+def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1) -> Walk:
+    """The grid for results of `shape` (x first), whose columns are parted among `lanes`, by which x divides."""
     assert all(shape), f"a result of shape {tuple(shape)} has no elements"
     assert shape[0] % lanes == 0, f"{shape[0]} columns do not divide into {lanes} lanes"
-    unrolled = graph if lanes == 1 else parted.stripes(graph, lanes) if stripes else parted.in_turn(graph, lanes)
+    unrolled = graph if lanes == 1 else parted(graph, lanes)
     stores = []
     for name, value in graph.results.items():
         stream = graph.outputs[name]
-        assert lanes == 1 or stripes or stream.scale[0] == 1, f"{name} is not computed at every point, so it has one lane"
         for lane in range(lanes):
             at = unrolled.results[f"{name}.{lane}"] if lanes > 1 else value
             counts = (shape[0] // lanes, *shape[1:])
@@ -132,7 +120,7 @@ def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1, stripes: bool = F
     # Nodes of lanes follow each other.
     loads = tuple(Load(unrolled.nodes[number].name, unrolled.inputs[unrolled.nodes[number].name], number % lanes)
                   for number in inputs)
-    return Walk(unrolled, grid, loads, tuple(stores), boxes, lanes, stripes and lanes > 1)
+    return Walk(unrolled, grid, loads, tuple(stores), boxes, lanes)
 
 
 def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[Point, Point]]:

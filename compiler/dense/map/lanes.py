@@ -1,8 +1,7 @@
 """How many lanes of a program fit a machine, and what ends them.
 
 Every lane takes PE tiles, MEM tiles, and load and store streams of the global buffer. PEs through which operands wait, and
-delay lines, depend on the length of a row and are counted as `store` makes them, for stripes and for columns in turn where
-nobody says which: the other way is taken where the better one does not fit. Whether nets can be routed is not asked here.
+delay lines, depend on the length of a row and are counted as `store` makes them. Whether nets can be routed is not asked here.
 
 Needs:   PeGraph, sizes of the machine, the tile.
 Gives:   Limit, the walk of a tile.
@@ -17,15 +16,12 @@ from itertools import count
 
 from ....hw.arch.cgra import Arch
 from ....hw.arch.errors import UserError
-from ...ir.mapped import LOAD, Demand, demands, graph_demands
+from ...ir.mapped import Demand, demands, graph_demands
 from ...ir.pe_graph import PeGraph
-from ...ir.transfer import region
-from .grid import Walk
-from .parted import stride
+from .grid import Walk, walk
 from .product import Product, joins, sums_pes
 from .product import steps as product_steps
 from .storage import Overfull, store
-from .ways import walks
 
 
 @dataclass(frozen=True)
@@ -36,14 +32,11 @@ class Limit:
     why: str
 
 
-def limit(pes: PeGraph, arch: Arch, tile: Sequence[int], stripes: bool | None = None) -> Limit:
-    """The limit of a program on tiles of such a size, whose columns are rounded up to a multiple of the lanes. stripes: as of
-    `walks`."""
-    if stripes is False and (columns := stride(pes)) > 1:
-        return Limit(1, f"an element of a result is computed for {columns} columns of the grid, so several lanes are stripes")
+def limit(pes: PeGraph, arch: Arch, tile: Sequence[int]) -> Limit:
+    """The limit of a program on tiles of such a size, whose columns are rounded up to a multiple of the lanes."""
     lanes = min(each.has // each.needed for each in _least(pes, arch, 1) if each.needed)
-    why = _shortage(pes, arch, tile, lanes + 1, stripes)
-    while lanes and (short := _shortage(pes, arch, tile, lanes, stripes)):
+    why = _shortage(pes, arch, tile, lanes + 1)
+    while lanes and (short := _shortage(pes, arch, tile, lanes)):
         lanes, why = lanes - 1, short
     return Limit(lanes, why)
 
@@ -62,32 +55,22 @@ def product_limit(product: Product, arch: Arch) -> Limit:
     return Limit(lanes, _text(short(lanes + 1), arch, lanes + 1))
 
 
-def fitted(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int, stripes: bool | None = None) -> Walk:
-    """The walk of a tile in so many lanes, in the better way that fits, with its words in the global buffer if there is one;
-    stripes: as of `walks`.
+def fitted(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int) -> Walk:
+    """The walk of a tile in so many lanes.
 
     UserError for more lanes than fit, naming what is short and how many would fit. One lane is not looked at.
     """
-    room = region(LOAD, arch.glb, arch.glb.ring, alone=True).room
-    short, large = [], []
-    for each in walks(pes, tile, lanes, stripes):
-        short.append(_short(pes, arch, lanes, each) if lanes > 1 else "")
-        if not short[-1]:
-            if each.words <= room:
-                return each
-            large.append(each)
-    if large:
-        return large[0]
-    most = limit(pes, arch, tile, stripes).lanes
-    raise UserError(f"{lanes} lanes do not fit: {short[0]}", "", f"unroll by {most} at most, or use a larger machine" if most
-                    else "use a larger machine: not even one lane fits")
+    walked = walk(pes, tile, lanes)
+    if lanes > 1 and (short := _short(pes, arch, lanes, walked)):
+        most = limit(pes, arch, tile).lanes
+        raise UserError(f"{lanes} lanes do not fit: {short}", "", f"unroll by {most} at most, or use a larger machine" if most
+                        else "use a larger machine: not even one lane fits")
+    return walked
 
 
-def _shortage(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int, stripes: bool | None) -> str:
-    """What so many lanes are short of in the better way, in words; empty if they fit in one."""
-    wide = (-(-tile[0] // lanes) * lanes, *tile[1:])
-    short = [_short(pes, arch, lanes, each) for each in walks(pes, wide, lanes, stripes)]
-    return short[0] if all(short) else ""
+def _shortage(pes: PeGraph, arch: Arch, tile: Sequence[int], lanes: int) -> str:
+    """What so many lanes are short of, in words; empty if they fit."""
+    return _short(pes, arch, lanes, walk(pes, (-(-tile[0] // lanes) * lanes, *tile[1:]), lanes))
 
 
 def _short(pes: PeGraph, arch: Arch, lanes: int, walked: Walk) -> str:

@@ -40,9 +40,7 @@ from ...ir.mapped import graph_demands
 from ...ir.pe_graph import PeGraph
 from ...ir.transfer import PLACES, WORD_BYTES
 from .grid import Walk, walk
-from .parted import stride
 from .storage import Overfull, store
-from .ways import lies, possible
 
 Tile = tuple[int, ...]
 
@@ -62,40 +60,27 @@ WIDER = (48, 64, 96)
 PLAIN = (64, 64)
 
 
-def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
-          stripes: bool | None = None) -> Iterator[tuple[Tile, bool]]:
-    """Tiles for a picture of such a size, the first one that of the fewest cycles, others wider and wider; and whether lanes
-    take stripes of them; the last one is of columns in turn, for stripes whose wires cannot be evened out.
+def tiles(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> Iterator[Tile]:
+    """Tiles for a picture of such a size, the first one that of the fewest cycles, others wider and wider.
 
-    asked: sides that the program says, by dimension. stripes: whether they are asked for; None: what is better (`ways.py`).
+    asked: sides that the program says, by dimension.
     """
-    if lanes < 1 or len(size) != len(pes.dims) or (lanes > 1 and stripes is False and stride(pes) > 1):
+    if lanes < 1 or len(size) != len(pes.dims):
         # Refused by the compiler, with its reason.
-        yield tuple(asked.get(dim, side) for dim, side in zip(pes.dims, size, strict=False)), bool(stripes)
+        yield tuple(asked.get(dim, side) for dim, side in zip(pes.dims, size, strict=False))
         return
     whole = (_up(size[0], lanes), *size[1:])
-    ways = possible(pes, lanes, stripes)
-    found: dict[bool, Tile] = {}
-    for way in ways:
-        if best := _best(pes, whole, lanes, asked, arch, way):
-            found[way] = best
-            if way and lies(pes, best, lanes):
-                break
-    if not found:
+    tile = _best(pes, whole, lanes, asked, arch)
+    if not tile:
         plain = (max(lanes, PLAIN[0] - PLAIN[0] % lanes), *PLAIN[1:], *whole[len(PLAIN):])
-        sides = tuple(min(asked.get(dim, side), all_) for dim, side, all_ in zip(pes.dims, plain, whole, strict=False))
-        yield sides, ways[-1]
+        yield tuple(min(asked.get(dim, side), all_) for dim, side, all_ in zip(pes.dims, plain, whole, strict=False))
         return
-    # The last one: stripes that lie, columns in turn in place of stripes that do not, or what fits at all.
-    way, tile = found.popitem()
-    yield tile, way
+    yield tile
     if pes.dims[0] not in asked:
         for columns in WIDER:
             wider = (_up(columns, lanes), *tile[1:])
-            if wider[0] > tile[0] and _walked(pes, whole, wider, lanes, arch, way) and _fits(pes, wider, lanes, arch, way):
-                yield wider, way
-    if way and len(ways) > 1 and (best := _best(pes, whole, lanes, asked, arch, False)):
-        yield best, False
+            if wider[0] > tile[0] and _walked(pes, whole, wider, lanes, arch) and _fits(pes, wider, lanes, arch):
+                yield wider
 
 
 def cycles(pes: PeGraph, walked: Walk, size: Sequence[int], tile: Sequence[int]) -> int:
@@ -126,23 +111,20 @@ def held(walked: Walk, whole: bool) -> int:
     """
     columns, *rest = walked.grid.extents
     moved = walked.stores[0].counts[0] * walked.stores[0].stride[0]
-    return _up(columns if whole and not walked.striped else columns + LANES - math.gcd(LANES, moved), LANES) * math.prod(rest)
+    return _up(columns if whole and walked.lanes == 1 else columns + LANES - math.gcd(LANES, moved), LANES) * math.prod(rest)
 
 
-def _best(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
-          stripes: bool) -> Tile | None:
+def _best(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> Tile | None:
     """Of the tiles that fit a machine the one of the fewest cycles; None if none that is tried fits."""
-    ranked = _ranked(pes, size, lanes, asked, arch, stripes)
-    return next((tile for tile in ranked if _fits(pes, tile, lanes, arch, stripes)), None)
+    return next((tile for tile in _ranked(pes, size, lanes, asked, arch) if _fits(pes, tile, lanes, arch)), None)
 
 
-def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch,
-            stripes: bool) -> list[Tile]:
+def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:
     """Tiles whose streams fit a bank, those of the fewest cycles first, of those the widest."""
     found: list[Tile] = []
     blocks = [math.lcm(*(stream.divide[dim] for stream in pes.inputs.values())) for dim in range(len(pes.dims))]
     # Of a tile alone, too, stripes begin with elements.
-    for columns in _sides(size[0], asked.get(pes.dims[0]), lanes, blocks[0], lanes * blocks[0] if stripes else lanes):
+    for columns in _sides(size[0], asked.get(pes.dims[0]), lanes, blocks[0], lanes * blocks[0] if lanes > 1 else 1):
         if len(size) == 1:
             found.append((columns,))
             continue
@@ -151,13 +133,13 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
         # Lower tiles than the highest ones that fit have more margins, but may reach less beyond the picture. And those of
         # which two fit; and, where launches are few tiles, lower ones still.
         tall = [(columns, side, *rest) for side in rows]
-        high, half = (next((at for at, tile in enumerate(tall) if _walked(pes, size, tile, lanes, arch, stripes, times)),
-                           len(rows)) for times in (1, 2))
+        high, half = (next((at for at, tile in enumerate(tall) if _walked(pes, size, tile, lanes, arch, times)), len(rows))
+                      for times in (1, 2))
         some = (*rows[high:high + 3], *rows[half:half + 3], *(rows[half + 3::LOWER] if arch.glb.queue else ()))
         found += [(columns, side, *rest) for side in dict.fromkeys(some)]
     costs = {}
     for tile in found:
-        if walked := _walked(pes, size, tile, lanes, arch, stripes):
+        if walked := _walked(pes, size, tile, lanes, arch):
             computes = cycles(pes, walked, size, tile)
             costs[tile] = computes + transfers(walked, size, tile, arch, computes)
     return sorted(costs, key=lambda each: (costs[each], [-side for side in each]))[:TRIED]
@@ -177,21 +159,20 @@ def _up(side: int, step: int) -> int:
     return -(-side // step) * step
 
 
-def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arch, stripes: bool,
-            times: int = 1) -> Walk | None:
+def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arch, times: int = 1) -> Walk | None:
     """The walk of a tile whose streams fit a bank of the global buffer so many times and whose sides can be counted."""
     if tile[0] % lanes or max(tile) > 1 << arch.mem.extent_bits:
         return None
-    walked = walk(pes, tile, lanes, stripes)
+    walked = walk(pes, tile, lanes)
     words = max(held(walked, tile[0] >= size[0]), *(math.prod(each.counts) for each in walked.stores))
     return walked if times * words <= arch.glb.room_bytes // WORD_BYTES else None
 
 
-def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch, stripes: bool) -> bool:
+def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> bool:
     """Whether a machine has the tiles and streams that a tile takes."""
     most = sum(each.kind == "pe" for each in arch.usable.values())
     try:
-        static = store(walk(pes, tile, lanes, stripes), arch, most=most)
+        static = store(walk(pes, tile, lanes), arch, most=most)
         return all(each.needed <= each.has for each in graph_demands(static.graph, arch))
     except (UserError, Overfull):
         return False

@@ -24,13 +24,13 @@ def computed(frames: Frames) -> np.ndarray:
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 2)), st.integers(1, 9), min_size=1, max_size=5),
-       st.integers(1, 23), st.integers(1, 13), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4), st.booleans())
+       st.integers(1, 23), st.integers(1, 13), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4))
 def test_a_picture_in_tiles_is_the_picture(weights: dict[tuple[int, int], int], width: int, height: int, columns: int,
-                                           rows: int, lanes: int, stripes: bool) -> None:
-    """Tiles larger than the picture, that do not divide it, of one element; one lane to four, in stripes or not."""
+                                           rows: int, lanes: int) -> None:
+    """Tiles larger than the picture, that do not divide it, of one element; one lane to four."""
     image = np.random.default_rng(width).integers(0, 256, (height + 2, width + 3), dtype=np.uint8)
     tile = (columns * lanes, rows)
-    found = computed(Frames(walk(stencil(weights), tile, lanes, stripes), {"photo": image}, (width, height), tile))
+    found = computed(Frames(walk(stencil(weights), tile, lanes), {"photo": image}, (width, height), tile))
     exact = sum(weight * image[y:y + height, x:x + width].astype(int) for (x, y), weight in weights.items())
     assert np.array_equal(found, exact)
 
@@ -52,14 +52,14 @@ def test_an_enlarged_image_has_elements_of_where_the_tile_is(tile: tuple[int, in
     tile = (tile[0] * lanes, tile[1])
     graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (1, 0), (2, 3), (None, None))})
     image = np.arange(40, dtype=np.uint16).reshape(5, 8)
-    found = computed(Frames(walk(graph, tile, lanes, stripes=True), {"photo": image}, (10, 8), tile))
+    found = computed(Frames(walk(graph, tile, lanes), {"photo": image}, (10, 8), tile))
     assert found.tolist() == [[int(image[y // 3, (x + 1) // 2]) for x in range(10)] for y in range(8)]
 
 
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_a_pattern_repeats_over_the_picture_and_not_the_tile(lanes: int) -> None:
     graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("", (1, 0), (0, 0), (1, 1), (), pattern=(5, 7, 9))})
-    found = computed(Frames(walk(graph, (4, 2), lanes, stripes=True), {}, (10, 3), (4, 2)))
+    found = computed(Frames(walk(graph, (4, 2), lanes), {}, (10, 3), (4, 2)))
     assert found.tolist() == [[5, 7, 9, 5, 7, 9, 5, 7, 9, 5]] * 3
 
 
@@ -69,7 +69,7 @@ def test_every_second_element_is_stored(lanes: int) -> None:
     image = np.random.default_rng(0).integers(0, 99, (15, 17), dtype=np.uint8)
     every = computed(Frames(walk(BLUR, (15, 13)), {"photo": image}, (15, 13), (15, 13)))
     tile = (3 * lanes, 2)
-    found = computed(Frames(walk(graph, tile, lanes, lanes > 1), {"photo": image}, (8, 7), tile))
+    found = computed(Frames(walk(graph, tile, lanes), {"photo": image}, (8, 7), tile))
     assert np.array_equal(found, every[::2, ::2])
 
 

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from stencils import plane, stencil
@@ -162,7 +163,8 @@ def test_streams_of_tiles_have_the_words_that_the_image_has(scale: "tuple[int, i
     def element(x: int, y: int) -> int:
         return int(image[y, x]) if x in range(15) and y in range(12) else 0
 
-    across, down = range(0, size[0], tile[0]), range(0, size[1], tile[1])
+    stripe = -(-size[0] // tile[0]) * tile[0] // lanes
+    across, down = range(0, stripe, tile[0] // lanes), range(0, size[1], tile[1])
     # Columns are longer, and all rows take few cycles.
     corners = ([(x, y) for x in across for y in down] if len(across) < len(down) else
                [(x, y) for y in down for x in across])
@@ -172,32 +174,23 @@ def test_streams_of_tiles_have_the_words_that_the_image_has(scale: "tuple[int, i
             stream, found = load.stream, transaction[load.name]
             columns, lines = ([(stream.scale[dim] * (begin + at) + stream.shift[dim]) // stream.divide[dim]
                                for at in range(grid.origin[dim], grid.origin[dim] + grid.extents[dim])]
-                              for dim, begin in ((0, x // lanes), (1, y)))
+                              for dim, begin in ((0, x + load.lane * stripe), (1, y)))
             assert found.words.tolist() == [element(each, line) for line in lines for each in columns]
             assert found.apart.words.tolist() == found.words.tolist()
             assert isinstance(found, Window) and all_read([found]) in (None, found.words.tolist())
 
 
-def test_a_lane_of_several_has_its_columns_alone() -> None:
-    """The words of an image are in the images of its lanes once."""
+@pytest.mark.parametrize("divide", [1, 2])
+def test_lanes_read_one_image_each_its_stripe(divide: int) -> None:
+    """Also of an enlarged one, whose columns are read twice."""
     image = np.arange(12 * 32).reshape(12, 32)
-    frames = Frames(walk(stencil({(0, 0): 1}), (16, 6), 4), {"photo": image}, (32, 12), (16, 6))
-    tiles = list(frames.transactions(7))
+    graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (0, 0), (divide, divide), (None, None))})
+    size, tile = (32 * divide, 12 * divide), (16 * divide, 6 * divide)
+    tiles = list(Frames(walk(graph, tile, 4), {"photo": image}, size, tile).transactions(7))
     for lane in range(4):
         found = [each[f"photo.{lane}"] for each in tiles]
-        assert all(isinstance(each, Window) for each in found)
-        assert found[0].image.tolist() == image[:, lane::4].tolist()
-
-
-def test_a_lane_of_an_enlarged_image_has_every_second_column() -> None:
-    """Four lanes read the columns 0, 0, 1 and 1, then 2, 2, 3 and 3."""
-    image = np.arange(12 * 32).reshape(12, 32)
-    graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (0, 0), (2, 2), (None, None))})
-    tiles = list(Frames(walk(graph, (32, 12), 4), {"photo": image}, (64, 24), (32, 12)).transactions(7))
-    for lane in range(4):
-        found = [each[f"photo.{lane}"] for each in tiles]
-        assert all(isinstance(each, Window) for each in found)
-        assert found[0].image.tolist() == image[:, lane // 2::2].tolist()
+        assert all(isinstance(each, Window) and each.image is tiles[0]["photo.0"].image for each in found)
+        assert found[0].extents == ((8 * lane, 8 * lane + 3, 8 * lane), (0, 5, 0))
         assert all_read(found[:2]) == words(found[:2])
 
 

@@ -9,7 +9,6 @@ from stencils import BLUR, plane, stencil
 from sardonyx.apps.dense import gaussian, harris, pointwise, unsharp
 from sardonyx.compiler.dense.front.lower import lower
 from sardonyx.compiler.dense.map.lanes import Limit, fitted, limit
-from sardonyx.compiler.dense.map.ways import walks
 from sardonyx.compiler.dense.select.select import select
 from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.pe_graph import PeGraph
@@ -66,36 +65,18 @@ def test_what_does_not_fit_on_one_lane_has_no_limit_to_name() -> None:
     assert error.value.fix == "use a larger machine: not even one lane fits"
 
 
-def test_results_at_every_second_point_have_one_lane_unless_it_is_a_stripe() -> None:
+def test_results_at_every_second_point_have_as_many_lanes() -> None:
     half = replace(BLUR, outputs={"out": replace(plane("out"), scale=(2, 2))})
-    why = "PE tiles (6 lanes need 54 or more, 'small' has 48)"
-    assert limit(half, SMALL, (8, 8)) == limit(half, SMALL, (8, 8), stripes=True) == Limit(5, why)
-    assert limit(half, SMALL, (8, 8), stripes=False) == Limit(
-        1, "an element of a result is computed for 2 columns of the grid, so several lanes are stripes")
+    assert limit(half, SMALL, (8, 8)) == Limit(5, "PE tiles (6 lanes need 54 or more, 'small' has 48)")
 
 
-def test_lanes_take_columns_in_turn_where_stripes_do_not_fit() -> None:
-    """Six lanes of short rows keep a column more each in stripes."""
-    graph, tile = program("gaussian", SMALL), (60, 8)
-    turning, striped = (next(iter(walks(graph, tile, 6, way))) for way in (False, True))
-    assert walks(graph, tile, 6) == (striped, turning)
-    assert fitted(graph, SMALL, tile, 6) == turning
-    assert limit(graph, SMALL, tile).lanes == 6 and limit(graph, SMALL, tile, stripes=True).lanes == 5
-    assert fitted(graph, SMALL, (120, 8), 6).striped
+def test_wide_tiles_may_have_more_lanes() -> None:
+    """Six lanes of ten columns keep twelve words a row where register files would have eight."""
+    graph = program("gaussian", SMALL)
+    assert limit(graph, SMALL, (60, 8)).lanes == 5 and limit(graph, SMALL, (120, 8)).lanes == 6
+    assert fitted(graph, SMALL, (120, 8), 6).lanes == 6
 
 
-@pytest.mark.parametrize("bank, striped", [(1024, False), (2048, True), (512, True)])
-def test_lanes_take_columns_in_turn_where_words_of_a_stripe_have_no_room(bank: int, striped: bool) -> None:
-    """Four lanes of 64 columns walk 18 x 30 points in stripes and 17 x 30 in turn, of 2 bytes a word; what fits in no way is
-    refused as stripes are."""
-    machine = replace(SMALL, glb=replace(SMALL.glb, bank_bytes=bank))
-    found = fitted(BLUR, machine, (64, 28), 4)
-    assert found.striped == striped and found.words == (18 if striped else 17) * 30
-
-
-def test_corners_have_seven_lanes_in_stripes() -> None:
-    """In turn, columns have too many words to keep, although fewer points."""
+def test_corners_have_seven_lanes() -> None:
     graph = select(lower(load(harris.build())), ONYX.pe.ops)
-    tile = (252, 30)
-    assert fitted(graph, ONYX, tile, 7).striped
-    assert limit(graph, ONYX, tile).lanes == 7 and limit(graph, ONYX, tile, stripes=False).lanes == 6
+    assert fitted(graph, ONYX, (252, 30), 7).lanes == limit(graph, ONYX, (252, 30)).lanes == 7

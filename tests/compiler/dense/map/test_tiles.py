@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from stencils import BLUR, plane, stencil
+from stencils import BLUR, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.dense.map.tiles import cycles, tiles, transfers
@@ -23,7 +23,7 @@ SMALL, ONYX = presets.get("small"), presets.get("onyx")
 
 
 def best(*size: int, pes=BLUR, lanes: int = 1, asked=None, arch=ONYX) -> tuple[int, ...]:
-    return next(tiles(pes, size, lanes, asked or {}, arch))[0]
+    return next(tiles(pes, size, lanes, asked or {}, arch))
 
 
 def a_pixel(pes, size, tile) -> float:
@@ -47,9 +47,9 @@ def test_tiles_of_an_enlarged_image_begin_where_an_element_does() -> None:
     assert best(31, 20, pes=graph) == (31, 20)
     image = np.zeros((350, 550), np.uint8)
     for size, lanes in (((1030, 1030), 1), ((1030, 1030), 2), ((1024, 900), 4)):
-        tile, stripes = next(tiles(graph, size, lanes, {}, ONYX))
-        assert tile[0] % (2 * lanes) == tile[1] % 3 == 0 and stripes == (lanes > 1)
-        streams = Frames(walk(graph, tile, lanes, stripes), {"photo": image}, size, tile).transactions(7)
+        tile = next(tiles(graph, size, lanes, {}, ONYX))
+        assert tile[0] % (2 * lanes) == tile[1] % 3 == 0
+        streams = Frames(walk(graph, tile, lanes), {"photo": image}, size, tile).transactions(7)
         windows = [each for transaction in streams for each in transaction.values() if isinstance(each, Window)]
         assert windows and all(boxed([each], 1 << 20) for each in windows)
 
@@ -73,11 +73,11 @@ def test_streams_fit_a_bank_and_lines_the_mem_tiles() -> None:
 @pytest.mark.parametrize("size, lanes", [((2046, 2046), 1), ((2046, 2046), 4), ((510, 510), 1)])
 def test_an_image_has_room_as_it_lies(size: tuple[int, int], lanes: int) -> None:
     """Two tiles of 186 x 171 would fit without the columns up to the next line; see `runtime/data/window.py`."""
-    tile, stripes = next(tiles(BLUR, size, lanes, {}, ONYX))
+    tile = next(tiles(BLUR, size, lanes, {}, ONYX))
     image = np.zeros((size[1] + 2, size[0] + 2), np.uint8)
     most = ONYX.glb.load_loops - 1
     room = ONYX.glb.bank_bytes // 2
-    walked = walk(BLUR, tile, lanes, stripes)
+    walked = walk(BLUR, tile, lanes)
     for transaction in islice(Frames(walked, {"photo": image}, size, tile).transactions(most), 2):
         for window in transaction.values():
             assert isinstance(window, Window) and boxed([window], room if 2 * window.size > room else room // 2) is not None
@@ -86,8 +86,8 @@ def test_an_image_has_room_as_it_lies(size: tuple[int, int], lanes: int) -> None
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 def test_where_launches_are_queued_tiles_are_small_as_words_of_the_first_and_the_last_one_move_alone(lanes: int) -> None:
     queued = replace(SMALL, glb=replace(SMALL.glb, queue=True))
-    (tile, stripes), (whole, _) = (next(tiles(BLUR, (510, 510), lanes, {}, arch)) for arch in (queued, SMALL))
-    walked = walk(BLUR, tile, lanes, stripes)
+    tile, whole = (next(tiles(BLUR, (510, 510), lanes, {}, arch)) for arch in (queued, SMALL))
+    walked = walk(BLUR, tile, lanes)
     assert 1.5 * tile[0] * tile[1] < whole[0] * whole[1] and a_pixel(BLUR, (510, 510), tile) < 1.12
     computes = cycles(BLUR, walked, (510, 510), tile)
     over = transfers(walked, (510, 510), tile, queued, computes)
@@ -102,12 +102,22 @@ def test_what_the_program_says_stays() -> None:
 
 def test_further_tiles_are_wider() -> None:
     """For what cannot be evened out in short rows."""
-    assert [tile for tile, _ in tiles(BLUR, (26, 10), 1, {}, ONYX)] == [(26, 10), (48, 10), (64, 10), (96, 10)]
-    assert list(tiles(BLUR, (26, 10), 1, {"x": 26}, ONYX)) == [((26, 10), False)]
+    assert list(tiles(BLUR, (26, 10), 1, {}, ONYX)) == [(26, 10), (48, 10), (64, 10), (96, 10)]
+    assert list(tiles(BLUR, (26, 10), 1, {"x": 26}, ONYX)) == [(26, 10)]
 
 
 def test_what_fits_nowhere_is_left_to_the_compiler() -> None:
     many = stencil({(x, y): 1 + x for x in range(9) for y in range(9)})
-    assert list(tiles(many, (510, 510), 1, {}, SMALL)) == [((64, 64), False)]
-    half = replace(BLUR, outputs={"out": replace(plane("out"), scale=(2, 2))})
-    assert list(tiles(half, (510, 510), 2, {}, SMALL, stripes=False)) == [((510, 510), False)]
+    assert list(tiles(many, (510, 510), 1, {}, SMALL)) == [(64, 64)]
+
+
+def test_a_tile_alone_is_wider_so_that_stripes_begin_with_elements() -> None:
+    twice = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (0, 0), (2, 1), (None, None))})
+    assert best(10, 4, lanes=2, pes=twice, arch=SMALL) == (12, 4) and best(9, 4, pes=twice, arch=SMALL) == (9, 4)
+
+
+def test_tiles_of_three_and_four_lanes() -> None:
+    """Lines of a picture of 510 x 510 are full where four lanes take 256 columns."""
+    queued = replace(SMALL, glb=replace(SMALL.glb, queue=True))
+    assert {lanes: best(510, 510, lanes=lanes, arch=queued) for lanes in (1, 2, 3, 4)} == {
+        1: (102, 102), 2: (102, 73), 3: (171, 51), 4: (256, 30)}
