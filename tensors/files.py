@@ -71,6 +71,5 @@ def _numpy(path: Path) -> tuple[tuple[int, ...], Ints, NDArray[Any]]:
     array = read_array(path)
     if array.dtype.kind == "c":
         to_coo(array, str(path))     # Says what is wrong with it.
-    array = np.atleast_1d(array) if array.ndim == 0 else array
-    coords = np.argwhere(array)
-    return array.shape, coords, array[tuple(coords.T)]
+    # Places of an array without dimensions have no coordinates, of which a list would find all numbers or none.
+    return array.shape, np.argwhere(array), array[array != 0]

@@ -10,7 +10,7 @@ from mutations import try_to_read
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.files import read_tensor
-from sardonyx.tensors.values import to_value
+from sardonyx.tensors.values import to_array, to_value
 
 MTX = b"%%MatrixMarket matrix coordinate real general\n2 3 4\n1 1 0.25\n1 3 -2.5\n2 1 0\n2 2 3.5\n"
 TNS = b"# a comment\n# dims: 2 3 4 nnz: 2\n1 3 4 5\n2 1 1 -6\n"
@@ -61,6 +61,15 @@ def message(path, *arguments):
     with pytest.raises(UserError) as error:
         read_tensor(path, *arguments)
     return str(error.value)
+
+
+@pytest.mark.parametrize("value", [0, 7, -1])
+@pytest.mark.parametrize("values", ["exact", "round"])
+def test_a_number_in_a_numpy_file_is_a_scalar(value, values, tmp_path):
+    """As the result of a statement is that has no indices."""
+    np.save(tmp_path / "a.npy", np.array(value))
+    found = read_tensor(tmp_path / "a.npy", values)
+    assert found.shape == () and to_array(found) == value
 
 
 def test_values_that_do_not_fit(write):
