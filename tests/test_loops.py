@@ -187,6 +187,6 @@ def test_such_an_order_is_not_fused_through_mem_tiles() -> None:
         sardonyx.einsum(text, **data, engine="tokens", order="kijl; ijml", schedule="fuse(T)")
     assert str(refused.value) == (
         "T(i,j,m) = B(i,j,k) * C(k,m): it cannot be fused, which leaves indices whole: sums over k are for each i and j and m, "
-        "but an accumulator keeps those for 2 indices, so that 1 of these need sub-tiles of one coordinate, or k does\n"
+        "but an accumulator keeps those for 2 indices, so that one of these needs sub-tiles of one coordinate, or k does\n"
         "  try: do not fuse T")
     assert np.array_equal(sardonyx.einsum(text, **data, engine="tokens", order="kijl; mijl").value, LEFT @ RIGHT @ RIGHT[:6])

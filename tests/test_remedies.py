@@ -1,27 +1,34 @@
-"""What is refused of a schedule names ways out, and each leads to a program that runs, at once or by what is refused next."""
+"""What is refused of a schedule names ways out, and each leads to a program that runs, at once or by what is refused next, in
+Python and on the command line alike."""
 
-import ast
+import contextlib
+import io
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
+from pathlib import Path
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_programs import Ints, cases, read
 
 import sardonyx
+from sardonyx.cli import main
 from sardonyx.compiler.lang.program import Program, parse_program
-from sardonyx.compiler.lang.schedule import Schedule
+from sardonyx.compiler.lang.schedule import Schedule, parse_schedule
 from sardonyx.hw.arch.errors import UserError
 
 
 @dataclass(frozen=True)
 class Call:
-    """A program, its schedule and the formats of tensors."""
+    """A program, its schedule, the edge of all sub-tiles and the formats of tensors."""
 
     text: str
     schedule: Schedule
+    tile: int | None = None
     formats: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -30,16 +37,29 @@ class Call:
 
     def refusal(self, data: dict[str, Ints]) -> UserError | None:
         try:
-            sardonyx.einsum(self.text, schedule=self.schedule, formats=dict(self.formats), engine="golden", arch="onyx", **data)
+            sardonyx.einsum(self.text, schedule=self.schedule, tile=self.tile, formats=dict(self.formats), engine="golden",
+                            arch="onyx", **data)
         except UserError as error:
             return error
         return None
+
+    def told(self, data: dict[str, Ints]) -> str:
+        """What the command line says; nothing where the program runs."""
+        words = ["run", "einsum", self.text, "--engine", "golden", "--arch", "onyx", "--schedule", str(self.schedule)]
+        words += ["--tile", str(self.tile)] if self.tile else []
+        words += [word for name, form in self.formats for word in ("--format", f"{name}={form}")]
+        said, shown = io.StringIO(), io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(said), contextlib.redirect_stdout(shown):
+            for name, value in data.items():
+                np.save(Path(folder) / f"{name}.npy", np.asarray(value))
+                words += [f"--{name}", f"{folder}/{name}.npy"]
+            return said.getvalue() if main(words) else ""
 
     def said(self, **changed: object) -> "Call":
         return replace(self, schedule=replace(self.schedule, **changed))
 
     def edged(self, edges: dict[str, int]) -> "Call":
-        return self.said(edges=edges)
+        return replace(self.said(edges=edges), tile=None)
 
     def unfused(self, names: str) -> "Call":
         return self.said(fused=tuple(each for each in self.schedule.fused if each not in names.split(" and ")))
@@ -101,9 +121,14 @@ WAYS: dict[str, Callable[..., Iterator[Call]]] = {
     r"leave out parallelize": lambda call, _: iter([call.said(copies=None)]),
     r"give no tile edge for (\w+)": lambda call, _, index: iter(
         [call.edged({name: edge for name, edge in call.schedule.edges.items() if name != index})]),
-    r"use smaller edges": lambda call, _: iter([call.edged({index: max(1, edge // 2) for index, edge in
-                                                            call.schedule.edges.items()})]),
-    r"use tile=(\{.*\})": lambda call, _, edges: iter([call.edged(ast.literal_eval(edges))]),
+    r"use smaller edges": lambda call, _: iter([replace(call.edged({
+        index: max(1, edge // 2) for index, edge in call.schedule.edges.items()}), tile=call.tile and max(1, call.tile // 2))]),
+    r"use a tile edge of (\d+) or less": lambda call, _, edge: iter([replace(call, tile=int(edge))]),
+    # As it is written there, into a schedule or behind --schedule.
+    r"use edges '(.*)' \(--schedule or schedule=\)(?: in place of tile \d+)?":
+        lambda call, _, text: iter([call.edged(dict(parse_schedule(text).edges))]),
+    r"give one of them": lambda call, _: iter([replace(call, tile=None), replace(call.edged({}), tile=call.tile)]),
+    r"leave out tile \d+": lambda call, _: iter([call.edged({})]),
     r"none to have it chosen": lambda call, _: iter([call.edged({})]),
     r"give the statements loop orders in which (\w+) is computed as it is read": lambda call, _, name: _turned(call, name),
     r"give the statements loop orders that agree": lambda call, _: _agreeing(call),
@@ -133,13 +158,17 @@ def leads(call: Call, data: dict[str, Ints], tried: dict[Call, bool]) -> bool:
 
 
 def follow(call: Call, data: dict[str, Ints]) -> int:
-    """Follow each way out of a refusal to its end; how many there are."""
+    """Follow each way out of a refusal to its end; how many there are. The command line refuses the same in the same words, and
+    takes what each way means."""
     error = call.refusal(data)
+    said = call.told(data)
+    assert str(error or "") in said and bool(error) == bool(said), said
     if error is None:
         return 0
     ways = [way for way in ways_out(call, error) if way]
     assert ways, f"there is no way out of\n{error}"
     for way in ways:
+        assert [each.told(data) == "" for each in way] == [each.refusal(data) is None for each in way]
         assert any(leads(each, data, {call: False}) for each in way), f"{way[0]} leads nowhere, of\n{call}\n{error}"
         assert all(each != call for each in way), f"a way out that changes nothing, of\n{call}\n{error}"
     return len(ways)
@@ -162,4 +191,6 @@ def schedules(draw, program: Program) -> Schedule:
 def test_each_way_out_of_a_schedule_that_is_refused_ends_in_a_program_that_runs(case, choice):
     if (program := read(case.text)) is None:
         return
-    follow(Call(case.text, choice.draw(schedules(program))), case.operands(program))
+    schedule = choice.draw(schedules(program))
+    tile = choice.draw(st.sampled_from([None, 1, 2, 3, 8])) if not schedule.edges else None
+    follow(Call(case.text, schedule, tile), case.operands(program))

@@ -27,7 +27,7 @@ from .lanes import lanes_of
 from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .parts import dealt_tiles
-from .search import EDGES, Search
+from .search import EDGES, Search, way_to_cut
 from .tiles import Tiling, cut, meet
 from .tiling import tile
 from .trials import MOST_ITEMS, Share, alone
@@ -64,8 +64,11 @@ def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: 
                             f"name one of {', '.join(extents)}")
     for index in sorted(uncut):
         if named[index] < extents[index]:
+            few = {other: edge for other, edge in named.items() if other not in uncut}
+            way = f"give no tile edge for {index}" if not isinstance(edges, int) else \
+                f"{way_to_cut(few)} in place of tile {edges}" if few else f"leave out tile {edges}"
             raise UserError(f"index {index}, of {extents[index]}, is summed for what MEM tiles keep, so that it cannot be cut",
-                            fused.einsum.text, f"give no tile edge for {index}, or {fix}")
+                            fused.einsum.text, f"{way}, or {fix}")
     found = _fitting(fused, operands, extents, named, capacity)
     if isinstance(found, Tiling):
         return found

@@ -61,9 +61,8 @@ class Search(Trials):
             fault = unkept(as_far(self.einsum, whole)) or fault
             lone = with_lone(self.einsum, whole, unsplit(self.root))
             few = {index: lone[index] for index in named if index in self._cut}
-            # An edge for all indices may have come from the command line, where those of each are splits.
-            raise UserError(fault, self.einsum.text, f"use schedule '{Schedule(edges=few)}' in place of tile {edges}"
-                            if isinstance(edges, int) else f"use tile={few}")
+            raise UserError(fault, self.einsum.text,
+                            way_to_cut(few) + (f" in place of tile {edges}" if isinstance(edges, int) else ""))
         try:
             fault, tiling = self.whole(named)
         except TooManyMatches as many:
@@ -75,7 +74,7 @@ class Search(Trials):
         if isinstance(edges, int):
             fix = f"use a tile edge of {largest} or less"
         else:
-            fix = f"use tile={ {index: min(edge, largest) for index, edge in named.items() if index in self._cut} }"
+            fix = way_to_cut({index: min(edge, largest) for index, edge in named.items() if index in self._cut})
         raise UserError(fault, self.einsum.text, f"{fix}, or none to have it chosen")
 
     def chosen(self) -> Tiling:
@@ -239,6 +238,12 @@ class Search(Trials):
             return not self.whole(self._all(edge), SEARCH_ROWS)[0]
         except TooManyMatches:
             return True     # Perhaps. Where it matters, the items are listed, and refused.
+
+
+def way_to_cut(edges: Mapping[str, int]) -> str:
+    """What to try where other edges do: as the command line takes them, and Python does."""
+    return f"use edges '{Schedule(edges=edges)}' (--schedule or schedule=)"
+
 
 def _checked(einsum: Einsum, extents: Mapping[str, int], edges: int | Mapping[str, int]) -> dict[str, int]:
     """The user's edges per index, checked."""

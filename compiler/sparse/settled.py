@@ -34,8 +34,10 @@ def too_many(einsum: Einsum) -> dict[str, tuple[str, ...]]:
 def unkept(einsum: Einsum) -> str:
     """Which sums are too many, in words; empty if none are."""
     for summed, inner in too_many(einsum).items():
+        few = len(inner) - MOST_ACCUMULATED
         return (f"sums over {summed} are for each {' and '.join(inner)}, but an accumulator keeps those for {MOST_ACCUMULATED} "
-                f"indices, so that {len(inner) - MOST_ACCUMULATED} of these need sub-tiles of one coordinate, or {summed} does")
+                f"indices, so that {'one of these needs' if few == 1 else f'{few} of these need'} sub-tiles of one coordinate, "
+                f"or {summed} does")
     return ""
 
 

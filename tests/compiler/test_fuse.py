@@ -197,6 +197,11 @@ def test_what_stays_inside_has_to_fit():
     assert refusal(run, program, data, {"k": 1}) == (
         "X(i,l) = B(i,k) * C(k,j) * D(j,l): index k, of 2, is summed for what MEM tiles keep, so that it cannot be cut\n"
         "  try: give no tile edge for k, or do not fuse T")
+    assert refusal(run, program, data, 1).endswith(
+        "  try: use edges 'split(i,1) split(l,1) split(j,1)' (--schedule or schedule=) in place of tile 1, or do not fuse T")
+    inner = parse_program("y(i) = B(i,j) * c(j); x = relu(D(k,i) * y(i))")
+    assert refusal(run, inner, {"B": ones, "c": Coo.make((2,), [[0], [1]], [1, 1]), "D": across}, 1).endswith(
+        "  try: leave out tile 1, or do not fuse y")
     program = parse_program(TWICE)
     dense = Coo.make((50, 50), np.argwhere(np.ones((50, 50))), np.ones(2500, np.int64))
     assert refusal(run, program, {"A": dense, "x": Coo.make((50,), np.arange(50)[:, None], np.ones(50, np.int64))},

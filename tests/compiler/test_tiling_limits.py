@@ -88,7 +88,7 @@ def test_the_remedy_for_edges_per_index_names_every_index():
     ones = to_coo(np.ones((64, 64), int))
     assert message(tile, MATMUL, {"B": ones, "C": ones}, 1024, {"i": 20}) == (
         f"{MATMUL.text}: level k of B needs 1280 words but a MEM tile holds 1024\n"
-        "  try: use tile={'i': 20, 'j': 32, 'k': 32}, or none to have it chosen")
+        "  try: use edges 'split(i,20) split(j,32) split(k,32)' (--schedule or schedule=), or none to have it chosen")
     assert tile(MATMUL, {"B": ones, "C": ones}, 1024, {"i": 20, "j": 32, "k": 32})
 
 
@@ -155,4 +155,4 @@ def test_an_accumulator_bounds_the_edges_of_the_indices_of_its_sums(einsum, edge
     what, remedy = str(error.value).split("\n")
     assert what == (f"{einsum.text}: sums over k are kept for each {' and '.join(indices)}, with {index} below {most}, "
                     f"but {index} reaches {most} in a tile")
-    assert remedy.startswith("  try: use tile={") and f"'{index}': {most}" in remedy
+    assert remedy.startswith("  try: use edges 'split(") and f"split({index},{most})" in remedy
