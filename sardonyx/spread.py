@@ -162,7 +162,7 @@ class Cluster:
 
     def check(self) -> None:
         """UserError where there are no workers, or some or the scheduler have another Sardonyx than this process."""
-        own = _version()
+        own = installed_version()
         # The scheduler reads what is asked for as well.
         for who, found in (("workers", self._versions(self.client.run)),
                            ("the scheduler", self._versions(lambda call: {"": self.client.run_on_scheduler(call)}))):
@@ -175,7 +175,7 @@ class Cluster:
 
     def _versions(self, ask: Callable[[Callable[[], str]], Mapping[str, str]]) -> Mapping[str, str]:
         try:
-            return ask(_version)
+            return ask(installed_version)
         except ImportError:
             return {"": "none"}
         except OSError as error:
@@ -273,5 +273,6 @@ def _next(item: Any) -> Any:
         _busy = False
 
 
-def _version() -> str:
+def installed_version() -> str:
+    """That of the Sardonyx of this process."""
     return importlib.metadata.version("sardonyx")

@@ -67,7 +67,7 @@ def run(how: Spread, engine: str, compiled: CompiledGraph, data: Data, take: Tak
         progress: Callable[[str], None] = silent) -> tuple[Run, dict[str, object]]:
     """Run a compiled program on its data in parts, and give `take` what each transaction stored, in order; what was counted,
     and for the report how it was spread. single: see `engines.run`."""
-    kept = Kept(how.state, HEAD, "the file does not keep parts of runs")
+    kept = Kept(how.state, HEAD, "the file does not keep parts of runs", _read)
     shared = parts.Shared(engine, compiled, data.cycles())
     found = parts.cut(shared, data, single)
     keys = [part.key(shared) for part in found] if how.state is not None else [str(number) for number in range(len(found))]
@@ -113,7 +113,10 @@ def _written(done: parts.Done) -> dict[str, Any]:
 
 
 def _read(kept: Mapping[str, Any]) -> parts.Done:
-    names, ends = kept["names"], np.cumsum(kept["lengths"])
+    """The part; KeyError, TypeError or ValueError for what another version kept."""
+    if kept["run"].keys() != {*COUNTED}:
+        raise KeyError("what it lacks would count as nothing")
+    names, ends = kept["names"], np.cumsum(kept["lengths"], dtype=np.intp)
     words = np.frombuffer(base64.b64decode(kept["words"]), "<u2").astype(np.uint16)
     blocks = np.split(words, ends[:-1]) if len(ends) else []
     stored: list[Blocks] = [dict(zip(names, blocks[at:at + len(names)], strict=True))

@@ -33,11 +33,11 @@ from .execute import options
 from .expected import estimated, orders
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
-from .kept import Kept
+from .kept import VERSION, Kept
 from .options import DISPATCH, MOST, VALUES
 from .outcome import Outcome, silent
 from .sim import engines
-from .spread import Workers, processes, workers
+from .spread import Workers, installed_version, processes, workers
 from .statements import run_program
 from .tensors.coordinates import Coo
 
@@ -171,8 +171,8 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     data = {name: api.operand(value, name, values, arguments.seed(seed)) for name, value in operands.items()}
     program.shapes({name: tensor.shape for name, tensor in data.items()})
     task = Task(expression, data, machine, engine, plan, locate, seed)
-    kept = Kept(None if state is None else Path(state), {"task": task.digest},
-                "the file is of another program, other operands or another machine")
+    kept = Kept(None if state is None else Path(state), {"task": task.digest, VERSION: installed_version()},
+                "the file is of another program, other operands or another machine", _found)
     programs = _programs(task, program, order, arguments.formats(formats))[:budget]
     with workers(cluster, jobs) as found_workers:
         sweep = _Sweep(task, kept, found_workers, progress)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -140,6 +142,22 @@ def test_parts_that_a_damaged_file_no_more_says_are_run_again(at: float, kind: s
             assert refused.fix and state.read_bytes() == damaged
 
 
+@pytest.mark.parametrize("change", [
+    lambda found: found["run"].pop("launches"), lambda found: found["run"].update(more=1), lambda found: found.pop("names"),
+    lambda found: found.update(lengths=3), lambda found: found.update(lengths=["a"]), lambda found: found.update(words="a")])
+def test_parts_that_another_version_kept_in_another_form_are_run_again(tmp_path: Path, change: Callable[[Any], object]) -> None:
+    head, *lines = kept().decode().splitlines()
+    for at in (0, 3):
+        key, found = json.loads(lines[at].rpartition(" ")[0])
+        change(found)
+        said = json.dumps([key, found])
+        lines[at] = f"{said} {zlib.crc32(said.encode()):08x}"
+    (state := tmp_path / "run.jsonl").write_text("\n".join([head, *lines, ""]))
+    again = tokens(state=state)
+    assert again.report["spread"] == {"parts": 12, "kept": 10, "processes": 1}
+    assert (again.value != tokens().value).nnz == 0 and tokens(state=state).report["spread"]["kept"] == 12
+
+
 @pytest.mark.parametrize("how,message", [
     ({"engine": "golden", "jobs": 2}, "jobs: a run on engine golden is not cut into parts\n"
      "  try: choose one of tokens, fabric, rtl, rtl-full"),
@@ -161,7 +179,8 @@ def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path) -> None:
     (state := tmp_path / "B.mtx").write_text("%%MatrixMarket\n")
     with pytest.raises(UserError) as error:
         tokens(state=state)
-    assert str(error.value) == f"{state}: the file does not keep parts of runs\n  try: name another file"
+    assert str(error.value) == (f"{state}: the file does not keep parts of runs, or its first line is damaged\n"
+                                "  try: name another file")
     assert state.read_text() == "%%MatrixMarket\n"
 
 

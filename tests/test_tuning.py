@@ -16,6 +16,7 @@ import sardonyx
 from sardonyx import tuning
 from sardonyx.cli import main
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.spread import installed_version
 from sardonyx.tensors.values import random_tensor, to_value
 
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
@@ -165,9 +166,10 @@ def test_several_statements_and_results_of_something_else_are_refused(tmp_path: 
     with pytest.raises(UserError, match="it has 2 statements\n  try: tune one of them"):
         sardonyx.tune("y(i) = B(i,j) * x(j); z(i) = B(i,j) * y(j)", B=OPERANDS["B"], x=OPERANDS["B"])
     state = tmp_path / "tuned.jsonl"
-    state.write_text(json.dumps({"task": "another"}) + "\n")
+    another = {"task": "another", "version": installed_version()}
+    state.write_text(json.dumps(another) + "\n")
     with pytest.raises(UserError, match="the file is of another program, other operands or another machine"):
         tuned(state=state)
-    assert state.read_text() == json.dumps({"task": "another"}) + "\n"
+    assert state.read_text() == json.dumps(another) + "\n"
     with pytest.raises(UserError, match="results cannot be kept in it: Is a directory"):
         tuned(state=tmp_path)
