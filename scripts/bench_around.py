@@ -28,6 +28,7 @@ from sardonyx.outcome import silent
 from sardonyx.picture_job import PictureJob, Wanted
 from sardonyx.runtime import host
 from sardonyx.runtime.data.images import images
+from sardonyx.runtime.held import Held
 from sardonyx.runtime.host import execute
 from sardonyx.runtime.plan import launches, loops_of_transactions, prepare
 from sardonyx.runtime.region import Region
@@ -124,16 +125,16 @@ def sharing() -> list[Row]:
         return found.job(Wanted(found.size, None, lanes, replace(arch, columns=columns, regions=1), 0), silent)
 
     def frames(job: PictureJob, count: int) -> Callable[[Region], list[int]]:
-        """Configure a region and compute frames, whose words stay in the global buffer: static programs do not look at them.
-        Gives the cycles of each launch."""
+        """Configure a region and compute frames, whose words stay in the global buffer: static programs do not look at them;
+        nor are registers written that hold what they should, as `host.run` does it. Gives the cycles of each launch."""
         def work(region: Region) -> list[int]:
-            program, cycles, before = job.compiled.program, list[int](), 0
-            execute(region, prepare(program, region.arch), program)
+            program, cycles, before, known = job.compiled.program, list[int](), 0, Held(region.arch)
+            execute(region, known.changes(prepare(program, region.arch)), program)
             for _ in range(count):
                 given = job.data.transactions(loops_of_transactions(region.arch.glb))
                 for launch in launches(program, region.arch, given, job.data.bounds()):
                     for commands in (launch.starts, launch.ends):
-                        execute(region, commands, program)
+                        execute(region, known.changes(commands), program)
                     now = region.read_register("cycles")
                     cycles.append(now - before * launch.joins)
                     before = now
