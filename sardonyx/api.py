@@ -300,6 +300,8 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
         asked, fused = fused.einsum.order, alone(uncut(fused.einsum))
         if fused.einsum.order != asked:
             cuts["asked_order"] = f"{' '.join(asked)}: some loops turn once in a sub-tile, and the order is that of the others"
+    if fused.nest.sums:
+        cuts["sums_apart"] = fused.nest.sums
     drawn = fused.einsum if not data else work.tiling.whole
     if graph is not None and (twice := [access for access in drawn.operands if access.repeated]):
         raise UserError(f"{twice[0]} is a diagonal, for which graphs of the public tools have no operand", str(graph),
@@ -307,6 +309,9 @@ def explain_program(expression: str, /, *, order: str | None = None, formats: Ma
     if graph is not None and fused.nest.kept:
         raise UserError(f"{' and '.join(fused.whole)} stays in MEM tiles, for which the public tools have no node", str(graph),
                         "write the graph of each statement")
+    if graph is not None and len(drawn.every) > 1:
+        raise UserError(f"the sum {drawn.every[0].expr} stays in MEM tiles, for which the public tools have no node",
+                        str(graph), f"use loop order {' '.join(parse_program(drawn.text).result.order)}")
     written = {} if graph is None else {"graph": str(write_graph(lower(drawn), Path(graph)))}
     compiled = compile_fused(fused, machine, seed)
     report = {"expression": program.text, "order": " ".join(fused.einsum.order), **cuts, **_needs(compiled),

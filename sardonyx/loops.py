@@ -173,8 +173,9 @@ def _others(statement: Einsum, formats: Mapping[str, str]) -> Iterator[Einsum]:
             other = parse(statement.text, order, own, statement.origin)
         except UserError:
             continue
-        # What sub-tiles settle is another of these orders in each of them.
-        if not too_many(other):
+        # What sub-tiles settle is another of these orders in each of them, and sums that MEM tiles keep are expected to take
+        # what they would without these.
+        if not too_many(other) and len(other.every) == 1:
             yield replace(other, locate=statement.locate)
 
 

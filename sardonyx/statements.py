@@ -164,10 +164,12 @@ class CutOperands(NamedTuple):
 
     compiles : function    Is given whom to tell the stages and, of several statements, the result by NumPy.
     why : str              Why it has so many copies, if the plan does not say.
+    sums : dict            The sums that are statements of their own (`Nest.sums`).
     """
 
     compiles: Callable[[Tell, Coo | None], TensorJob]
     why: str
+    sums: Mapping[str, str]
 
 
 def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS_IT_COMES, seed: int = 0,
@@ -191,7 +193,7 @@ def job_of(fused: Fused, data: Mapping[str, Coo], arch: Arch, wanted: Plan = _AS
                                  work.most_words() if arch.glb.ring > 1 else None)
         return TensorJob(compiled, data, work, fused.einsum, wanted.dispatch, answer)
 
-    return CutOperands(compiles, why)
+    return CutOperands(compiles, why, nests.nest.sums)
 
 
 def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, progress: Tell) -> tuple[Result, Coo]:
@@ -212,6 +214,7 @@ def _run_part(part: _Part, data: Mapping[str, Coo], how: Options, wanted: Plan, 
     how = replace(how, single="pipelining" in wanted.without, early="early" not in wanted.without)
     found = execute(how, job, began, progress)
     more = {"fused": dict(fused.ways), "as_one": fused.einsum.text} if several else loops.report() if loops else {}
+    more |= {"sums_apart": dict(ready.sums)} if ready.sums else {}
     more |= {"most": ready.why} if ready.why else {}
     return replace(found, report=_with(found.report, more)), made[0].whole()
 

@@ -163,6 +163,13 @@ def test_a_program_of_several_statements_is_explained_as_it_is_fused():
         api.explain_program(TWICE, schedule="fuse(y) split(i,3)")
     with pytest.raises(UserError, match="y stays in MEM tiles, for which the public tools have no node"):
         api.explain_program(TWICE, schedule="fuse(y)", graph="g.gv")
+    apart = "x(i) = b(i) - A(i,j) * d(j)"
+    assert api.explain_program(apart, order="ji").report["sums_apart"] == {
+        "x.sum1": "x.sum1(i) = A(i,j) * d(j), loops j i, in MEM tiles"}
+    with pytest.raises(UserError) as error:
+        api.explain_program(apart, order="ji", graph="g.gv")
+    assert str(error.value) == ("g.gv: the sum A(i,j) * d(j) stays in MEM tiles, for which the public tools have no node\n"
+                                "  try: use loop order i j")
     streams = "T(i,j) = C(i,k) * D(k,j); X(i,j) = B(i,j) * T(i,j)"
     assert api.explain_program(streams, schedule="fuse(T)", arch="onyx").report["fused"] == {"T": "streams"}
 

@@ -19,17 +19,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import VALUE_MAX, VALUE_MIN
 from sardonyx.tensors.fibertree import DENSE
 
+from .apart import taken
 from .expr import Access, Binary, Call, Expr, Total, accesses, changed, children, indices, rebuilt, start
 from .formats import check_named, choose_format
 from .functions import DIVIDE, MAX, SUM
 from .loop_order import loop_order
 from .parser import Parser
-from .terms import arguments, factors, fold, is_quotient, peel, shared, with_value
+from .terms import arguments, factors, fold, is_quotient, peel, shared, summed, with_value
 
 # Dense levels whose references are computed of the coordinates of others, in place of a scan and an intersection: none; the
 # outermost ones of their tensors, where they are the coordinates themselves; all, which needs MEM tiles that can do so.
@@ -71,16 +73,36 @@ class Einsum:
         """Operand tensors and their numbers of indices."""
         return {access.tensor: len(access.modes) for access in self.operands}
 
-    @property
+    @cached_property
     def nest(self) -> tuple[str, ...]:
-        """The loops that go over the whole right side: down to the innermost index of the result."""
-        return self.order[:max((1 + self.order.index(index) for index in self.result.indices), default=0)]
+        """The loops that go over the whole right side: down to the innermost index of the result. Those of sums inside terms
+        and arguments are not among them, wherever they stand (`apart.py`)."""
+        whole = summed(peel(self.expr, self.result)[0], self.result.indices).union(self.result.indices)
+        last = max((1 + self.order.index(index) for index in self.result.indices), default=0)
+        return tuple(index for index in self.order[:last] if index in whole)
 
-    @property
+    @cached_property
     def accumulated(self) -> dict[str, tuple[str, ...]]:
         """Summed indices whose loops are around loops of the result, from the outermost in, and the latter."""
         return {index: tuple(inner for inner in self.nest[at:] if inner in self.result.indices)
                 for at, index in enumerate(self.nest) if index not in self.result.indices}
+
+    @cached_property
+    def apart(self) -> tuple[Einsum, Mapping[str, Einsum]]:
+        """The statement without sums around loops that are outside of them, and these by slot, each perhaps with such ones."""
+        left, parts = taken(self.result, self.expr, self.order, self.accumulated)
+        if not parts:
+            return self, {}
+        order = tuple(index for index in self.order if index in indices(left))
+        made = {part.result.slot: replace(self, text=f"{part.result} = {part.expr}", result=part.result, expr=part.expr,
+                                          order=part.order, scatter=False, sizes=()) for part in parts}
+        return replace(self, text=f"{self.result} = {left}", expr=left, order=order), made
+
+    @cached_property
+    def every(self) -> tuple[Einsum, ...]:
+        """All statements that it is computed as, each before the one that takes it; itself at last, or what is left of it."""
+        left, made = self.apart
+        return (*(each for one in made.values() for each in one.every), left)
 
     @property
     def scattered(self) -> int:

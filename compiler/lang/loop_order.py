@@ -1,8 +1,10 @@
 """The order of a statement's loops: as given, if its sums can be made so, or the indices of the result first.
 
 Sums around more indices of the result than an accumulator keeps are for sub-tiles to settle (`compiler/sparse/settled.py`).
+Those around loops that are outside of them are statements of their own (`apart.py`).
 
-Errors:  UserError for an order that does not name each index once, or has loops of the result inside a sum that is in a term.
+Errors:  UserError for an order that does not name each index once, or has a maximum around loops that it is taken in: what is
+         accumulated are sums.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from sardonyx.hw.arch.errors import UserError
 
 from .expr import Access, Expr, Total, indices, start
+from .functions import MAX
 from .parser import Parser
-from .terms import arguments, factors, fold, peel, shared
+from .terms import arguments, factors, fold, shared
 
 
 def loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequence[str],
@@ -27,35 +30,35 @@ def loop_order(parser: Parser, result: Access, expr: Expr, given: str | Sequence
     where = f"loop order {' '.join(names)} of {parser.text}"
     if sorted(names) != sorted(default):
         raise UserError(f"it must name each of {', '.join(default)} once", where, f"use {' '.join(default)}")
-    inside = _summed_inside(peel(expr, result)[0], frozenset(result.indices))
-    for position, index in enumerate(names):
-        inner = [other for other in names[position:] if other in result.indices]
-        if index in result.indices or not inner:
-            continue
-        if index in inside:
-            raise UserError(f"summed index {index} lies outside result {'index' if len(inner) == 1 else 'indices'} "
-                            f"{' and '.join(inner)}, but its sum is inside a term or an argument", where,
-                            f"use {' '.join(default)}")
-    for outer, inner_index in nesting:
-        if names.index(outer) > names.index(inner_index):
-            raise UserError(f"index {inner_index} is summed inside the loop of {outer}, so {outer} must come "
-                            "first", where, f"use {' '.join(default)}")
+    if around := misplaced(expr, result, names):
+        index, inner = around
+        raise UserError(f"the largest values over {index} would be kept for each {' and '.join(inner)}, but only sums are "
+                        "accumulated", where, f"use {' '.join(default)}, or any order with {index} inside of "
+                        f"{' and '.join(inner)}")
     return names
 
 
-def _summed_inside(expr: Expr, bound: frozenset[str]) -> frozenset[str]:
-    """The indices that are summed inside a term of a sum or a function, if loops around it fix `bound`."""
+def misplaced(expr: Expr, result: Access, order: Sequence[str]) -> tuple[str, list[str]] | None:
+    """An index over which a maximum is taken, if its loop is around some that have to be outside of it, and these."""
+    for index, fixed in _maxima(expr, frozenset(result.indices)).items():
+        if inner := [other for other in order[order.index(index):] if other in fixed]:
+            return index, inner
+    return None
+
+
+def _maxima(expr: Expr, bound: frozenset[str]) -> dict[str, frozenset[str]]:
+    """The indices over which maxima are taken, each with those that loops around it fix, if `bound` are those around the
+    expression."""
     parts = [part for part in factors(expr) if fold(part) is None]
-    fixed = bound | shared(parts)
-    found: set[str] = set()
+    fixed, found = bound | shared(parts), dict[str, frozenset[str]]()
     for part in parts:
-        if isinstance(part, Total):
-            found.add(part.index)
-        if not isinstance(part, Access):
-            found.update(indices(part).keys() - fixed)
-            for within in arguments(part):
-                found |= _summed_inside(within, fixed)
-    return frozenset(found)
+        own = frozenset({part.index}) if isinstance(part, Total) else frozenset()
+        if isinstance(part, Total) and part.function == MAX:
+            found[part.index] = found.get(part.index, frozenset()) | (fixed & indices(part).keys())
+        for within in arguments(part) if not isinstance(part, Access) else ():
+            for index, around in _maxima(within, fixed | own).items():
+                found[index] = found.get(index, frozenset()) | around
+    return found
 
 
 def _default_order(parser: Parser, result: Access, expr: Expr,

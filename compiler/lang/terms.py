@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from sardonyx.tensors.coordinates import VALUE_MIN
 
 from .expr import Access, Binary, Call, Constant, Expr, Negate, Total, children, indices, is_sum, rebuilt
-from .functions import DIVIDE, FUNCTIONS
+from .functions import DIVIDE, FUNCTIONS, SUM
 
 
 def fold(expr: Expr) -> int | None:
@@ -73,6 +73,17 @@ def shared(parts: Iterable[Expr]) -> frozenset[str]:
     """The indices that more than one of the factors use: summed over their product, if at all."""
     uses = [index for part in parts for index in indices(part)]
     return frozenset(index for index in uses if uses.count(index) > 1)
+
+
+def summed(expr: Expr, bound: Collection[str]) -> frozenset[str]:
+    """The indices that are summed over the whole of a product, if loops around it fix `bound`; of a sum none are."""
+    parts = [part for part in factors(expr) if fold(part) is None]
+    fixed = shared(parts).union(bound)
+    found = shared(parts).union(*(part.indices for part in parts if isinstance(part, Access)))
+    for part in parts:
+        if isinstance(part, Total) and part.function == SUM:
+            found |= {part.index} | summed(part.operand, fixed | {part.index})
+    return found - {*bound}
 
 
 def is_quotient(expr: Expr) -> bool:

@@ -30,25 +30,12 @@ from sardonyx.compiler.lang.terms import factors, fold, shared
 from sardonyx.hw.arch.errors import UserError
 
 from .fused_dense import with_dense
+from .nest import Nest
 from .settled import unkept
 
 STREAMS, MEM_TILES = "streams", "MEM tiles"
 MOST_USES = 64
 _ORDER = "give the statements loop orders in which {0} is computed as it is read"
-
-
-@dataclass(frozen=True)
-class Nest:
-    """A statement that is lowered as one loop nest, and those whose results it takes from MEM tiles, by slot."""
-
-    einsum: Einsum
-    kept: Mapping[str, Nest] = field(default_factory=dict)
-
-    def walk(self) -> Iterator[Nest]:
-        """All nests whose result is kept, each before the one that takes it."""
-        for nest in self.kept.values():
-            yield from nest.walk()
-            yield nest
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,10 @@ from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
 
 from .estimate import ROOM
-from .fuse import Fused, Nest
+from .fuse import Fused
+from .kept_sums import kept_sums_overflow
 from .lanes import lanes_of
+from .nest import Nest
 from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .parts import dealt_tiles
@@ -123,6 +125,9 @@ def _fitting(fused: Fused, operands: Mapping[str, Coo], extents: Mapping[str, in
         tiling = meet(einsum, root, extents, whole, tiles, capacity, MOST_ITEMS)
     except TooManyMatches as many:
         return f"tiles make {many.count:,} sub-tiles of work, more than {MOST_ITEMS:,}"
+    for nest in (*fused.nest.walk(), fused.nest):
+        if fault := kept_sums_overflow(nest.einsum, tiling, SEARCH_ROWS):
+            return fault
     for slot, made in fused.whole.items():
         part = _part(tiling, fused, slot, made)
         if fault := results_overflow(normalize(made), part, SEARCH_ROWS):

@@ -67,7 +67,8 @@ def dealt(fused: Fused) -> frozenset[str]:
     used several times all or none are, since they may share streams."""
     if not fused.nest.kept:
         return frozenset()
-    nests = [nest.einsum for nest in (*fused.nest.walk(), fused.nest)]
+    root = fused.nest.apart()
+    nests = [nest.einsum for nest in (*root.walk(), root)]
     found = [_dealt(part, einsum) for einsum in nests for part in products(nested(einsum)[0])]
     slots = {access.slot for access in found if access is not None}
     whole = {access.tensor for access in fused.einsum.operands if access.slot not in slots}

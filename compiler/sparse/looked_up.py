@@ -17,7 +17,8 @@ from .normalize import begun, nested
 
 def looked_up(fused: Fused) -> frozenset[str]:
     """The streams of operands whose outermost level is located."""
-    nests = [nest.einsum for nest in (*fused.nest.walk(), fused.nest)]
+    root = fused.nest.apart()
+    nests = [nest.einsum for nest in (*root.walk(), root)]
     slots = frozenset[str]().union(*(begun(nested(einsum)[0], einsum) for einsum in nests))
     return frozenset(level_name(access.slot, level) for access in fused.einsum.operands if access.slot in slots
                      for level in (*range(len(access.stored)), VALUES))

@@ -27,8 +27,8 @@ united with all that there are, counted by scanners of the result's own levels: 
 fibers without entries and values 0. They are neither thinned out nor written. Others are scattered (`places.py`), for which
 nothing is united.
 
-A result of another nest that is taken from MEM tiles (`fuse.py`) is computed by loops of its own; the tiles that take its
-levels are those that this nest scans.
+A result of another nest that is taken from MEM tiles (`fuse.py`, and `lang/apart.py` of sums around loops outside of them) is
+computed by loops of its own; the tiles that take its levels are those that this nest scans.
 
 Input:   Einsum.     Output: SamGraph, verified.
 Source:  Onyx JSSC IV-B; the droppers behind every result level and the guided reducers are ours, so that
@@ -57,9 +57,10 @@ from sardonyx.tensors.fibertree import COMPRESSED, Format
 
 from .arithmetic import added, applied, multiplied, quotient, scaled
 from .counted import counted
-from .fuse import Fused, Nest, alone
+from .fuse import Fused, alone
 from .joins import Coordinates, combined
 from .lanes import LANE, Deal, lane_slot, lanes_of, split
+from .nest import Nest
 from .normalize import Node, Product, Sum, begun, intersected, leaves, located, nested
 from .parts import merged, result_parts, rows_of
 from .places import positions, scatter
@@ -75,7 +76,7 @@ def lower(einsum: Einsum) -> SamGraph:
 
 def lower_fused(fused: Fused) -> SamGraph:
     """The sparse graph of fused statements: of a nest and of those whose results it takes from MEM tiles."""
-    build, nest, whole = _Builder(fused.einsum.locate, frozenset()), fused.nest, fused.einsum
+    build, nest, whole = _Builder(fused.einsum.locate, frozenset()), fused.nest.apart(), fused.einsum
     build.lanes = lanes_of(fused)
     result = whole.result
     values = _written(build, nest, result_parts(result, build.lanes))

@@ -208,6 +208,8 @@ def _product(expr: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
 
 
 def _leaf(part: Expr, bound: frozenset[str], order: tuple[str, ...]) -> Node:
+    if isinstance(part, Total) and part.index in bound:
+        return _normal(part.operand, bound, order)      # It is accumulated, with all that it is multiplied by.
     if isinstance(part, Total):
         return Product(1, (_normal(part.operand, bound | {part.index}, order),), part.index, part.function, part.extent)
     assert isinstance(part, Access | Call), "a factor that is neither constant nor sum is an access or a function"

@@ -47,7 +47,7 @@ def sums_overflow(einsum: Einsum, edges: Mapping[str, int], capacity: int) -> st
     """What of the sums does not fit that are kept while an index around them is summed; empty if everything does."""
     if fault := unkept(einsum):
         return fault
-    for summed, indices in einsum.accumulated.items():
+    for summed, indices in (sums for each in einsum.every for sums in each.accumulated.items()):
         for index, most in zip(indices, accumulated(capacity, len(indices)), strict=True):
             if edges[index] > most:
                 return (f"sums over {summed} are kept for each {' and '.join(indices)}, with {index} below {most}, "

@@ -67,7 +67,7 @@ def _may_have_parts(fused: Fused) -> bool:
     slots = dealt(fused)
     last = fused.nest.einsum
     return bool(slots) and not (counted(last) or last.scattered) and \
-        all(_is_sum_of_rows(each.einsum, slots) for each in (*fused.nest.walk(), fused.nest))
+        all(_is_sum_of_rows(each, slots) for nest in (*fused.nest.walk(), fused.nest) for each in nest.einsum.every)
 
 
 def _is_sum_of_rows(einsum: Einsum, slots: frozenset[str]) -> bool:

@@ -22,13 +22,16 @@ from itertools import combinations, permutations
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access, changed
 from sardonyx.compiler.lang.formats import gap
+from sardonyx.compiler.lang.loop_order import misplaced
 from sardonyx.hw.arch.primitive import MOST_ACCUMULATED
 from sardonyx.tensors.fibertree import Format
 
 
 def too_many(einsum: Einsum) -> dict[str, tuple[str, ...]]:
-    """Summed indices around more indices of the result than an accumulator keeps, from the outermost in, and the latter."""
-    return {index: inner for index, inner in einsum.accumulated.items() if len(inner) > MOST_ACCUMULATED}
+    """Summed indices around more indices than an accumulator keeps, from the outermost in, and the latter: of the result, or of
+    what is fixed around a sum that is a statement of its own (`lang/apart.py`)."""
+    return {index: inner for each in einsum.every for index, inner in each.accumulated.items()
+            if len(inner) > MOST_ACCUMULATED}
 
 
 def unkept(einsum: Einsum) -> str:
@@ -56,21 +59,36 @@ def settled(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
 def as_far(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
     """A statement whose loops that turn once are where they need no sums, whether others have too many or not. Formats stay."""
     found = einsum
-    for index in reversed(too_many(einsum)):
+    for index, inner in reversed(too_many(einsum).items()):
         if edges[index] == 1:
-            order, last = _without(found.order, index), found.nest[-1]
-            at = order.index(last) + 1
-            found = replace(found, order=(*order[:at], index, *order[at:]))
+            found = _inward(found, index, inner[-1])
     while left := too_many(found):
         for outer, inner in left.items():
-            if lone := [index for index in inner if edges[index] == 1]:
-                order = _without(found.order, lone[0])
-                at = order.index(outer)
-                found = replace(found, order=(*order[:at], lone[0], *order[at:]))
+            moved = [_outward(found, index, outer) for index in inner if edges[index] == 1]
+            if fine := [each for each in moved if not misplaced(each.expr, each.result, each.order)]:
+                found = fine[0]
                 break
         else:
             break
     return found
+
+
+def _outward(einsum: Einsum, index: str, outer: str) -> Einsum:
+    """A statement with the loop of an index around another one."""
+    order = _without(einsum.order, index)
+    at = order.index(outer)
+    return replace(einsum, order=(*order[:at], index, *order[at:]))
+
+
+def _inward(einsum: Einsum, index: str, last: str) -> Einsum:
+    """A statement with the loop of an index inside another one, and with it those that were inside of it and that no result has
+    and no accumulator: they may have to stay there."""
+    order, statements = einsum.order, einsum.every
+    begin, end = order.index(index), order.index(last) + 1
+    stay = {last}.union(*(each.result.indices for each in statements), *(each.accumulated for each in statements))
+    between = order[begin + 1:end]
+    return replace(einsum, order=(*order[:begin], *(each for each in between if each in stay), index,
+                                  *(each for each in between if each not in stay), *order[end:]))
 
 
 def with_lone(einsum: Einsum, edges: Mapping[str, int], said: Collection[str] = ()) -> dict[str, int]:

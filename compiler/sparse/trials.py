@@ -22,9 +22,10 @@ from sardonyx.tensors.joins import TooManyMatches
 from .estimate import Copying, Expected, expect
 from .full import filled
 from .item_cycles import LEAST
+from .kept_sums import kept_sums_overflow
 from .narrow import narrow, narrowed
 from .normalize import Node, normalize, unsplit
-from .overflow import operands_overflow, results_overflow, sums_overflow
+from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .sample import Sample
 from .settled import settled
 from .tiles import Tiles, Tiling, cut, meet
@@ -136,6 +137,8 @@ class Trials:
                 self.too_many = self.too_many or (edges, round(many.count * times))
             return replace(nothing, fits=True)
         self.spent += len(tiling)
+        if kept_sums_overflow(einsum, tiling, SEARCH_ROWS):
+            return nothing
         expected = self._expected(tiling)
         if expected.result_words > self.capacity:
             return nothing
@@ -156,7 +159,7 @@ class Trials:
                 sums_overflow(self._program(einsum, whole), whole, self.capacity):
             return fault, None
         tiling = self._meet(einsum, whole, tiles, MOST_ITEMS)
-        fault = results_overflow(self._root(einsum), tiling, rows)
+        fault = results_overflow(self._root(einsum), tiling, rows) or kept_sums_overflow(einsum, tiling, rows)
         return fault, None if fault else tiling
 
     def _settled(self, edges: Mapping[str, int]) -> Einsum:

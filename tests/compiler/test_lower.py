@@ -130,8 +130,8 @@ def test_every_loop_order_that_works_gives_the_words_of_golden(text):
 
 @pytest.mark.parametrize("text,works", [
     ("X(i,j) = B(i,k) * C(k,j)", 6), ("x(i) = B(i,j) * c(j)", 2), ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", 24),
-    ("X(i,j) = (B(i,k) + C(i,k)) * D(k,j)", 6), ("x = B(i,j,k) * C(i,j,k)", 6), ("x(i) = b(i) - C(i,j) * d(j)", 1),
-    ("X(i,j) = relu(B(i,k) * C(k,j) - 1)", 6), ("x(i) = 3 * -abs(B(i,j) * c(j))", 2), ("x(i) = relu(B(i,j) * c(j)) * d(i)", 1),
+    ("X(i,j) = (B(i,k) + C(i,k)) * D(k,j)", 6), ("x = B(i,j,k) * C(i,j,k)", 6), ("x(i) = b(i) - C(i,j) * d(j)", 2),
+    ("X(i,j) = relu(B(i,k) * C(k,j) - 1)", 6), ("x(i) = 3 * -abs(B(i,j) * c(j))", 2), ("x(i) = relu(B(i,j) * c(j)) * d(i)", 2),
     # With l around i, j and k there are three coordinates, which sub-tiles settle (test_settled.py).
     ("X(i,j,k) = B(i,j,l) * C(l,k)", 18)])
 def test_loop_orders_that_work(text, works):
