@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 from machines import KERNELS
-from open_machines import COPIER
+from open_machines import COPIER, MEETING
 from random_programs import meaning
 from simulators import run_cocotb
 
 import sardonyx
 from sardonyx.compiler.lang.kernel import load_kernel
+from sardonyx.hw.arch.cgra import Arch
 from sardonyx.hw.soc.top import Sardonyx
 
 OPEN = replace(KERNELS, name="open", interconnect=replace(KERNELS.interconnect, fifo="inputs"))
@@ -33,6 +34,8 @@ def test_tracks_without_registers_lead_the_words_of_numpy(name: str, without: An
 
 @pytest.mark.slow
 @pytest.mark.icarus
-def test_all_verilog_at_once_has_the_cycles_of_the_stitched_machine(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arch,bench", [(COPIER, "cocotb_open_copier"), (MEETING, "cocotb_open_meeting")],
+                         ids=["copier", "meeting"])
+def test_all_verilog_at_once_has_the_cycles_of_the_stitched_machine(arch: Arch, bench: str, tmp_path: Path) -> None:
     """Icarus takes an event for every change, and finds the order of what is combinational by itself."""
-    run_cocotb(Sardonyx(COPIER), "cocotb_open_copier", "icarus", tmp_path)
+    run_cocotb(Sardonyx(arch), bench, "icarus", tmp_path)
