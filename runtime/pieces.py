@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..compiler.dense.map.affine import Loop
 from ..compiler.ir.program import Program
 from ..hw.arch.glb import LANES
 from .commands import Landing, Read
-from .data.load_loops import Loop
 from .data.result import Writes
 from .place import Place
 

@@ -11,14 +11,14 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
-from ..compiler.dense.map.affine import recurrence
+from ..compiler.dense.map.affine import Loop, recurrence
 from ..compiler.ir.program import Program
 from ..compiler.ir.transfer import WORD_BYTES
 from ..hw.arch.glb import Glb
 from ..hw.arch.soc import CONFIGURED, LOAD_ENDED, STORE_ENDED, Register, glb_registers, named
 from .batches import WATCHDOG_CYCLES
 from .commands import Command, Count, Start, Wait, WaitTaken, WriteRegister
-from .data.load_loops import Loop, Reads
+from .data.load_loops import Reads
 from .data.lying import Listed
 from .data.result import Writes
 from .place import Place

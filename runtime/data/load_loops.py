@@ -21,9 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...compiler.dense.map.affine import Loop, nest
 from ..commands import Box
-
-Loop = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -150,22 +149,6 @@ def _once(elements: np.ndarray) -> tuple[np.ndarray, list[Loop]] | None:
     order = np.argsort(first)
     loops = nest(np.argsort(order)[places])
     return None if loops is None else (held[order], loops)
-
-
-def nest(places: np.ndarray) -> list[Loop] | None:
-    """Loops that go to these places, from 0 on; None if the first steps are no part of a loop nest."""
-    loops = []
-    while len(places) > 1:
-        steps = np.diff(places)
-        count = int(np.argmax(np.append(steps != steps[0], True))) + 1
-        if len(places) % count:
-            return None
-        turns = places.reshape(-1, count)
-        if np.any(turns - turns[:, :1] != turns[0] - turns[0, 0]):
-            return None
-        loops.append((count, int(steps[0])))
-        places = turns[:, 0]
-    return loops
 
 
 def joined(nests: Sequence[Sequence[Loop]], sizes: Sequence[int]) -> tuple[Loop, ...]:

@@ -27,12 +27,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...compiler.dense.map.affine import Loop
 from ...compiler.ir.transfer import WORD_BYTES
 from ...compiler.sparse.tiles import Tiles
 from ...hw.arch.glb import LANES
 from ...tensors.coordinates import Ints
 from ..commands import Box
-from .load_loops import Arranged, Loop, Reads, joined
+from .load_loops import Arranged, Reads, joined
 from .window import filled
 
 # Of its room in a bank an operand leaves one of so many parts to lists.

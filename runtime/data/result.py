@@ -27,8 +27,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...compiler.dense.map.affine import Loop
 from ...hw.arch.glb import LANES
-from .load_loops import Loop, joined
+from .load_loops import joined
 from .window import filled
 
 

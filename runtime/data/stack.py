@@ -26,8 +26,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...compiler.dense.map.affine import Loop
 from ..commands import Box
-from .load_loops import Arranged, Loop, Reads
+from .load_loops import Arranged, Reads
 
 
 @dataclass(frozen=True, eq=False)

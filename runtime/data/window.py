@@ -28,9 +28,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ...compiler.dense.map.affine import Loop, nest
 from ...hw.arch.glb import LANES
 from ..commands import Box
-from .load_loops import Loop, Reads, held_once, joined, nest
+from .load_loops import Reads, held_once, joined
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """Affine patterns of memory ports: what a loop nest means, and the fields of the controller that walks it.
 
-`events` is the definition, by nested loops; `recurrence` turns the distances that a person thinks in into the deltas that
-hardware adds; `fields` gives the configuration of a port of a MEM tile (`hw/arch/buffer.py`) or of a register file
-(`hw/arch/register_file.py`). `controllers` proves that it does what the nested loops say.
+`events` is the definition, by nested loops; `nest` finds the loops that go to some places; `recurrence` turns the distances
+that a person thinks in into the deltas that hardware adds; `fields` gives the configuration of a port of a MEM tile
+(`hw/arch/buffer.py`) or of a register file (`hw/arch/register_file.py`). `controllers` proves that it does what the nested
+loops say.
 
     Pattern((3, 2), (1, 5), (1, 64), 10, 0)     loops of 3 (inner) and 2 iterations
 
@@ -22,6 +23,9 @@ import numpy as np
 from ....hw.arch.buffer import VALID, MemSizes
 from ....hw.arch.errors import UserError
 from ....hw.arch.register_file import ScheduleSizes
+
+# Iterations, and a stride.
+Loop = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,22 @@ def events(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
     index = np.indices(pattern.extents[::-1]).reshape(len(pattern.extents), int(np.prod(pattern.extents, dtype=int)))[::-1]
     return (pattern.cycle + np.array(pattern.cycle_strides, int) @ index,
             pattern.address + np.array(pattern.address_strides, int) @ index)
+
+
+def nest(places: np.ndarray) -> list[Loop] | None:
+    """Loops that go to these places, from 0 on; None if the first steps are no part of a loop nest."""
+    loops = []
+    while len(places) > 1:
+        steps = np.diff(places)
+        count = int(np.argmax(np.append(steps != steps[0], True))) + 1
+        if len(places) % count:
+            return None
+        turns = places.reshape(-1, count)
+        if np.any(turns - turns[:, :1] != turns[0] - turns[0, 0]):
+            return None
+        loops.append((count, int(steps[0])))
+        places = turns[:, 0]
+    return loops
 
 
 def recurrence(extents: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:

@@ -4,6 +4,9 @@ Points are walked one a cycle, x fastest, so an offset is a number of steps. All
 a node has at points where its operands lie outside is never stored.
 
     3 x 3 stencil on 4 x 2 results:  offsets (0..2, 0..2), grid 6 x 4, an offset of (1, 1) is 7 steps ahead
+
+An enlarged image has an element at several points. No loops walk it if the grid begins or ends within one, so the grid goes on
+to where they do, by as few points as that takes: 3 columns on each of which an element has 2 become 4.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from ...ir.dataflow import Ref, Stream
 from ...ir.pe_graph import Held, Once, PeGraph, Running
+from .affine import nest
 from .parted import parted
 
 Point = tuple[int, ...]
@@ -116,7 +122,9 @@ def walk(graph: PeGraph, shape: Sequence[int], lanes: int = 1) -> Walk:
     assert inputs, "a program reads at least one stream"
     low = tuple(min(boxes[number][0][dim] for number in inputs) for dim in range(len(graph.dims)))
     high = tuple(max(boxes[number][1][dim] for number in inputs) for dim in range(len(graph.dims)))
-    grid = Grid(low, tuple(b - a + 1 for a, b in zip(low, high, strict=True)))
+    sides = [_side([unrolled.inputs[unrolled.nodes[number].name] for number in inputs], dim, low[dim], high[dim] - low[dim] + 1)
+             for dim in range(len(low))]
+    grid = Grid(tuple(first for first, _ in sides), tuple(extent for _, extent in sides))
     # Nodes of lanes follow each other.
     loads = tuple(Load(unrolled.nodes[number].name, unrolled.inputs[unrolled.nodes[number].name], number % lanes)
                   for number in inputs)
@@ -149,6 +157,20 @@ def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[
                     end = each.at[0] + each.last(row) // row, *each.at[1:]
                     need(ref.node, _moved((low[0], *each.at), ref.offset), _moved((high[0], *end), ref.offset))
     return boxes
+
+
+def _side(streams: Sequence[Stream], dim: int, first: int, extent: int) -> tuple[int, int]:
+    """Where a grid begins in a dimension and its points, so that loops walk the elements of all streams; as it is asked for, if
+    there are no such loops."""
+    kinds = {(each.scale[dim], each.shift[dim], each.divide[dim]) for each in streams if not each.pattern}
+    block = math.lcm(*(divide for *_, divide in kinds))
+    # The fewest points more, and of these as few as there can be in front.
+    for more in range(2 * block - 1):
+        for before in range(min(more, block - 1) + 1):
+            points = np.arange(first - before, first + extent + more - before)
+            if all(divide == 1 or nest((scale * points + shift) // divide) is not None for scale, shift, divide in kinds):
+                return first - before, extent + more
+    return first, extent
 
 
 def _moved(point: Point, offset: Point) -> Point:

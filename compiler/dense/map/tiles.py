@@ -15,7 +15,8 @@ fit a machine is left out, after all streams have fitted a bank of the global bu
 corners of harris take 1.06 cycles a pixel in 6 tiles of 253 x 169, 1.24 in 64 of 64 x 64.
 
 An enlarged image has each word at several points; where a tile, or a stripe of it, begins between them no loops walk it. So the
-sides of parts are multiples of how often a word comes.
+sides of parts are multiples of how often a word comes. And tiles come first whose words have room in rows of lines wherever
+they have any: else they would have to be arranged, one behind the other.
 
 Rows of a few points are hard to route where many of them are kept: words wait for too long for a register file and not long
 enough for a MEM tile. Wider tiles, beyond the picture, stand behind the others for such programs.
@@ -95,7 +96,7 @@ def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch
     stored = [math.prod(each.counts) for each in walked.stores]
     brought, taken = len(walked.loads) * walked.grid.points // WORDS_A_BEAT, sum(stored) // WORDS_A_BEAT
     bank, most = arch.glb.room_bytes // WORD_BYTES, max(walked.grid.points, *stored)
-    rows = held(walked, tile[0] >= size[0])
+    rows = max((lines for _, lines in _loaded(walked, tile[0] >= size[0])), default=0)
     if arch.glb.queue and PLACES * max(rows, *stored) <= bank:
         return brought + taken + max(0, count * (len(walked.loads) * rows // WORDS_A_BEAT + TURN) - computes)
     if most * count > bank and (each := bank // 2 // most):
@@ -104,14 +105,43 @@ def transfers(walked: Walk, size: Sequence[int], tile: Sequence[int], arch: Arch
     return count * (brought + taken)
 
 
-def held(walked: Walk, whole: bool) -> int:
-    """Words of an image that a lane of a tile has in the global buffer: in rows of lines, which the image has them in.
+# Of a stream the words of a lane of a tile in the global buffer: without what fills lines, and in rows of lines.
+_Room = tuple[int, int]
 
-    whole: its rows are those of the image of a lane, and begin at lines; else they begin where its width says.
+
+def _loaded(walked: Walk, whole: bool) -> Iterator[_Room]:
+    """Of each load stream that is over an image.
+
+    whole: rows of a lane alone are those of the image, and begin at lines; else they begin where the width says.
     """
-    columns, *rest = walked.grid.extents
     moved = walked.stores[0].counts[0] * walked.stores[0].stride[0]
-    return _up(columns if whole and walked.lanes == 1 else columns + LANES - math.gcd(LANES, moved), LANES) * math.prod(rest)
+    for stream in (load.stream for load in walked.loads if not load.stream.pattern):
+        # From one element that is read to the next one.
+        steps = [scale // divide if scale and scale % divide == 0 else 1
+                 for scale, divide in zip(stream.scale, stream.divide, strict=True)]
+        ends = [[(scale * point + shift) // divide // step for point in (first, first + extent - 1)]
+                for scale, shift, divide, step, first, extent in zip(stream.scale, stream.shift, stream.divide, steps,
+                                                                     walked.grid.origin, walked.grid.extents, strict=True)]
+        columns, *rest = sides = [last - first + 1 for first, last in ends]
+        lead = LANES - math.gcd(LANES, moved * stream.scale[0] // stream.divide[0] // steps[0])
+        yield math.prod(map(min, sides, walked.grid.extents)), _row(walked, whole, columns, lead) * math.prod(rest)
+
+
+def _stored(walked: Walk, whole: bool) -> Iterator[_Room]:
+    """Of each store stream; whole: as of `_loaded`."""
+    for columns, *rest in (each.counts for each in walked.stores):
+        lead = LANES - 1 if columns % LANES else 0
+        yield columns * math.prod(rest), _row(walked, whole, columns, lead) * math.prod(rest)
+
+
+def _rooms(walked: Walk, whole: bool) -> tuple[_Room, ...]:
+    """Of all streams; whole: as of `_loaded`."""
+    return *_loaded(walked, whole), *_stored(walked, whole)
+
+
+def _row(walked: Walk, whole: bool, columns: int, lead: int) -> int:
+    """Words of lines in which columns are that may begin so many words behind the first one of a line."""
+    return _up(columns if whole and walked.lanes == 1 else columns + lead, LANES)
 
 
 def _best(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> Tile | None:
@@ -120,7 +150,7 @@ def _best(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int
 
 
 def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, int], arch: Arch) -> list[Tile]:
-    """Tiles whose streams fit a bank, those of the fewest cycles first, of those the widest."""
+    """Tiles whose streams fit a bank, those that lie in lines first, of these the fewest cycles, of those the widest."""
     found: list[Tile] = []
     blocks = [math.lcm(*(stream.divide[dim] for stream in pes.inputs.values())) for dim in range(len(pes.dims))]
     # Of a tile alone, too, stripes begin with elements.
@@ -137,11 +167,12 @@ def _ranked(pes: PeGraph, size: Sequence[int], lanes: int, asked: Mapping[str, i
                       for times in (1, 2))
         some = (*rows[high:high + 3], *rows[half:half + 3], *(rows[half + 3::LOWER] if arch.glb.queue else ()))
         found += [(columns, side, *rest) for side in dict.fromkeys(some)]
-    costs = {}
+    costs: dict[Tile, tuple[bool, int]] = {}
     for tile in found:
         if walked := _walked(pes, size, tile, lanes, arch):
             computes = cycles(pes, walked, size, tile)
-            costs[tile] = computes + transfers(walked, size, tile, arch, computes)
+            costs[tile] = (not _lies(walked, tile[0] >= size[0], arch),
+                           computes + transfers(walked, size, tile, arch, computes))
     return sorted(costs, key=lambda each: (costs[each], [-side for side in each]))[:TRIED]
 
 
@@ -164,8 +195,15 @@ def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arc
     if tile[0] % lanes or max(tile) > 1 << arch.mem.extent_bits:
         return None
     walked = walk(pes, tile, lanes)
-    words = max(held(walked, tile[0] >= size[0]), *(math.prod(each.counts) for each in walked.stores))
+    words = max(lines for _, lines in _rooms(walked, tile[0] >= size[0]))
     return walked if times * words <= arch.glb.room_bytes // WORD_BYTES else None
+
+
+def _lies(walked: Walk, whole: bool, arch: Arch) -> bool:
+    """Whether the streams of a tile have room in rows of lines wherever they have any, so that nobody arranges their words."""
+    bank = arch.glb.room_bytes // WORD_BYTES
+    rooms = [bank // parts // LANES * LANES for parts in (1, 2, *[PLACES] * arch.glb.queue)]
+    return not any(words <= room < lines for words, lines in _rooms(walked, whole) for room in rooms)
 
 
 def _fits(pes: PeGraph, tile: Tile, lanes: int, arch: Arch) -> bool:

@@ -4,34 +4,10 @@ import itertools
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.runtime.data.load_loops import Reads, held_once, in_order, nest
-
-
-@pytest.mark.parametrize("places,loops", [
-    ([0], []), ([0, 1, 2], [(3, 1)]), ([0, 0, 0], [(3, 0)]),
-    ([0, 0, 1, 1, 2, 2], [(2, 0), (3, 1)]), ([0, 1, 2, 0, 1, 2], [(3, 1), (2, 0)]),
-    ([0, 1, 1, 2, 2, 3], [(2, 1), (3, 1)]), ([0, 0, 1, 1, 0, 0, 1, 1], [(2, 0), (2, 1), (2, 0)]),
-    ([0, 1, 1, 2, 2], None), ([0, 0, 1], None), ([0, 1, 2, 4], None), ([0, 0, 1, 2], None)])
-def test_places_are_loops_or_are_not(places: list[int], loops: list[tuple[int, int]] | None) -> None:
-    assert nest(np.array(places)) == loops
-
-
-def sums(loops: list[tuple[int, int]]) -> list[int]:
-    """Where loops go, innermost first, by definition."""
-    found = [0]
-    for count, stride in loops:
-        found = [turn * stride + inner for turn in range(count) for inner in found]
-    return found
-
-
-@given(st.lists(st.tuples(st.integers(1, 5), st.integers(-9, 9)), max_size=4))
-def test_all_that_loops_go_to_is_found_as_loops(loops: list[tuple[int, int]]) -> None:
-    found = nest(np.array(sums(loops)))
-    assert found is not None and sums(found) == sums(loops) and len(found) <= len(loops)
+from sardonyx.runtime.data.load_loops import Reads, held_once, in_order
 
 
 def elements(count: int, divide: int, shift: int, scale: int, modulo: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sardonyx.compiler.dense.map.affine import Pattern, events, fields, recurrence, replay
+from sardonyx.compiler.dense.map.affine import Pattern, events, fields, nest, recurrence, replay
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.tile import MEM
@@ -85,3 +85,26 @@ def test_only_tiles_with_replay_replay() -> None:
     assert replay(MEM, "wr0", 40, -1) == {"wr0_on": 1, "wr0_replay": 1, "wr0_cycle": 40, "wr0_address": 2047}
     with pytest.raises(UserError, match=r"^wr0: wr0 cannot walk the loops of a read port\n"):
         replay(AMBER, "wr0", 40, 0)
+
+
+@pytest.mark.parametrize("places,loops", [
+    ([0], []), ([0, 1, 2], [(3, 1)]), ([0, 0, 0], [(3, 0)]),
+    ([0, 0, 1, 1, 2, 2], [(2, 0), (3, 1)]), ([0, 1, 2, 0, 1, 2], [(3, 1), (2, 0)]),
+    ([0, 1, 1, 2, 2, 3], [(2, 1), (3, 1)]), ([0, 0, 1, 1, 0, 0, 1, 1], [(2, 0), (2, 1), (2, 0)]),
+    ([0, 1, 1, 2, 2], None), ([0, 0, 1], None), ([0, 1, 2, 4], None), ([0, 0, 1, 2], None)])
+def test_places_are_loops_or_are_not(places: list[int], loops: list[tuple[int, int]] | None) -> None:
+    assert nest(np.array(places)) == loops
+
+
+def sums(loops: list[tuple[int, int]]) -> list[int]:
+    """Where loops go, innermost first, by definition."""
+    found = [0]
+    for count, stride in loops:
+        found = [turn * stride + inner for turn in range(count) for inner in found]
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(-9, 9)), max_size=4))
+def test_all_that_loops_go_to_is_found_as_loops(loops: list[tuple[int, int]]) -> None:
+    found = nest(np.array(sums(loops)))
+    assert found is not None and sums(found) == sums(loops) and len(found) <= len(loops)

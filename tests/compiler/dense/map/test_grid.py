@@ -1,5 +1,7 @@
 """The grid covers what results need, and lanes compute what one lane would."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import Grid, walk
-from sardonyx.compiler.ir.dataflow import Ref
+from sardonyx.compiler.ir.dataflow import Ref, Stream
 from sardonyx.compiler.ir.pe_graph import PeGraph, PeNode
 
 
@@ -69,3 +71,15 @@ def test_a_result_at_every_second_point_has_lanes_of_so_many_points() -> None:
     assert walk(graph, (3, 2)).grid == Grid((0, 0), (5, 3))
     found = walk(graph, (4, 2), lanes=2)
     assert found.grid == Grid((0, 0), (3, 3))
+
+
+@pytest.mark.parametrize("divide, shift, offset, columns, grid", [
+    pytest.param(2, 0, 1, 6, (0, 8), id="one column more"), pytest.param(2, 0, 1, 5, (0, 6), id="as it is"),
+    pytest.param(2, 1, 1, 5, (0, 6), id="begins within an element, which loops walk"),
+    pytest.param(3, 1, 0, 5, (-1, 6), id="begins one column before"),
+    pytest.param(3, 1, -2, 4, (-4, 9), id="at both ends")])
+def test_the_grid_of_an_enlarged_image_goes_on_to_where_elements_begin(divide: int, shift: int, offset: int, columns: int,
+                                                                       grid: tuple[int, int]) -> None:
+    stream = Stream("photo", (1, 1), (shift, 0), (divide, 1), (None, None))
+    found = walk(replace(stencil({(0, 0): 1, (offset, 0): 2}), inputs={"photo": stream}), (columns, 2)).grid
+    assert found == Grid((grid[0], 0), (grid[1], 2))

@@ -7,17 +7,22 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from stencils import BLUR, stencil
+from dma_model import program_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stencils import BLUR, plane, stencil
 
 from sardonyx.compiler.dense.map.grid import walk
 from sardonyx.compiler.dense.map.tiles import cycles, tiles, transfers
 from sardonyx.compiler.halide import compile_pes
 from sardonyx.compiler.ir.dataflow import Stream
 from sardonyx.compiler.ir.mapped import Pin
+from sardonyx.compiler.ir.pe_graph import PeGraph
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.glb import Glb
 from sardonyx.runtime.data.frames import Frames
 from sardonyx.runtime.data.window import Window, boxed
+from sardonyx.runtime.plan import launches, loops_of_transactions
 
 SMALL, ONYX = presets.get("small"), presets.get("onyx")
 
@@ -121,3 +126,37 @@ def test_tiles_of_three_and_four_lanes() -> None:
     queued = replace(SMALL, glb=replace(SMALL.glb, queue=True))
     assert {lanes: best(510, 510, lanes=lanes, arch=queued) for lanes in (1, 2, 3, 4)} == {
         1: (102, 102), 2: (102, 73), 3: (171, 51), 4: (256, 30)}
+
+
+def scaled(scale: tuple[int, int], divide: tuple[int, int], shift: int = 0, *offsets: tuple[int, int]) -> PeGraph:
+    """A stencil over an image that is read in such steps."""
+    stream = Stream("photo", scale, (shift, 0), divide, (None, None))
+    return replace(stencil({(0, 0): 1, **dict.fromkeys(offsets, 2)}), inputs={"photo": stream})
+
+
+KINDS = {"blur": BLUR, "every second point": replace(BLUR, outputs={"out": replace(plane("out"), scale=(2, 2))}),
+         "pointwise": scaled((1, 1), (1, 1)), "every second element": scaled((2, 2), (1, 1)), "twice": scaled((1, 1), (2, 2)),
+         "twice, in a stencil": scaled((1, 1), (2, 1), 0, (1, 0), (-1, 2)), "three times": scaled((1, 1), (3, 2), 1),
+         "half as large again": scaled((2, 1), (3, 1)), "two in three": scaled((3, 1), (2, 1))}
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(sorted(KINDS)), st.integers(1, 5),
+       st.tuples(st.integers(1, 120), st.integers(1, 80)), st.sampled_from([512, 1024, 2048]), st.booleans())
+def test_nobody_arranges_words_of_tiles_that_are_chosen(kind: str, lanes: int, size: tuple[int, int], bank: int,
+                                                        queue: bool) -> None:
+    """Images and results come and go as they lie, whatever their sizes, lanes and banks."""
+    arch = replace(SMALL, glb=replace(SMALL.glb, bank_bytes=2 * bank, queue=queue))
+    tile = best(*size, pes=KINDS[kind], lanes=lanes, arch=arch)
+    walked = walk(KINDS[kind], tile, lanes)
+    frames = Frames(walked, {"photo": np.ones((3 * size[1] + 4, 3 * size[0] + 4), np.uint16)}, size, tile)
+    for each in launches(program_of(walked, arch), arch, frames.transactions(loops_of_transactions(arch.glb)), chained=queue):
+        assert (each.arranged, each.tiled) == (0, 0) and each.lying and each.placed
+
+
+def test_no_loops_walk_two_elements_in_five_points() -> None:
+    """0 0 0 1 1 2 2 2 3 3: there the host arranges words."""
+    walked = walk(scaled((2, 1), (5, 1)), (10, 4))
+    assert walked.grid == walk(scaled((1, 1), (1, 1)), (10, 4)).grid
+    frames = Frames(walked, {"photo": np.ones((4, 4), np.uint16)}, (10, 4), (10, 4))
+    assert [each.arranged for each in launches(program_of(walked, SMALL), SMALL, frames.transactions(7))] == [10 * 4]
