@@ -180,13 +180,37 @@ def test_such_an_order_is_explained_as_sub_tiles_have_it() -> None:
     assert "asked_order" not in explain_program(CONTRACTED, order="ikjl").report
 
 
-def test_such_an_order_is_not_fused_through_mem_tiles() -> None:
-    text = "T(i,j,l) = B(i,j,k) * C(k,l); X(i,j,l) = T(i,j,m) * D(m,l)"
+FUSED = "T(i,j,l) = B(i,j,k) * C(k,l); X(i,j,l) = T(i,j,m) * D(m,l)"
+SUMS = ("sums over k are for each {0}, but an accumulator keeps those for 2 indices, so that one of these needs sub-tiles of "
+        "one coordinate, or k does")
+
+
+@pytest.mark.parametrize("order,split,once", [
+    ("kijl; ijml", "", "i"), ("kijl; ijml", "split(i,2)", "j"), ("kijl; ijml", "split(j,1)", "j"),
+    ("kijl; ijlm", "split(m,1)", "im"), ("kjil; jiml", "split(i,1) split(j,2)", "i")])
+def test_such_an_order_is_fused_through_mem_tiles_in_sub_tiles_of_one_coordinate(order: str, split: str, once: str) -> None:
+    data = {"B": LEFT, "C": RIGHT, "D": RIGHT[:6]}
+    found = sardonyx.einsum(FUSED, **data, engine="tokens", order=order, schedule=f"fuse(T) {split}")
+    assert np.array_equal(found.value, LEFT @ RIGHT @ RIGHT[:6]) and found.report["fused"] == {"T": "MEM tiles"}
+    assert "".join(sorted(index for index, edge in found.report["tile_edge"].items() if edge == 1)) == once
+
+
+def test_such_an_order_is_not_fused_where_what_sub_tiles_need_is_whole() -> None:
     data = {"B": LEFT, "C": RIGHT, "D": RIGHT[:6]}
     with pytest.raises(UserError) as refused:
-        sardonyx.einsum(text, **data, engine="tokens", order="kijl; ijml", schedule="fuse(T)")
+        sardonyx.einsum(FUSED, **data, engine="tokens", order="kijl; ijml", schedule="fuse(T) split(i,2) split(j,2)")
     assert str(refused.value) == (
-        "T(i,j,m) = B(i,j,k) * C(k,m): it cannot be fused, which leaves indices whole: sums over k are for each i and j and m, "
-        "but an accumulator keeps those for 2 indices, so that one of these needs sub-tiles of one coordinate, or k does\n"
-        "  try: do not fuse T")
+        f"X(i,j,l) = B(i,j,k) * C(k,m) * D(m,l): {SUMS.format('i and j and m')}\n"
+        "  try: use schedule 'split(i,1) split(j,2) split(m,6) split(l,6)', or do not fuse T")
+    text = "T(i,j,l) = B(i,j,k) * C(k,l); s = T(i,j,l) * E(i,j,l); x(i) = s * d(i)"
+    data = {"B": LEFT, "C": RIGHT, "E": LEFT[:, :, :1] * RIGHT[:1], "d": LEFT[0, 0]}
+    with pytest.raises(UserError) as refused:
+        sardonyx.einsum(text, **data, engine="tokens", order="kijl; ijl; i", schedule="fuse(T,s)")
+    assert str(refused.value) == (
+        f"x(i) = B(i2,j,k) * C(k,l) * E(i2,j,l) * d(i): {SUMS.format('i2 and j and l')}, also in the smallest tiles that leave "
+        "i2 and j and k and l whole\n  try: do not fuse T and s, or use an array with larger level buffers")
+
+
+def test_such_an_order_runs_as_statements_in_turn() -> None:
+    text, data = FUSED, {"B": LEFT, "C": RIGHT, "D": RIGHT[:6]}
     assert np.array_equal(sardonyx.einsum(text, **data, engine="tokens", order="kijl; mijl").value, LEFT @ RIGHT @ RIGHT[:6])

@@ -31,7 +31,6 @@ from sardonyx.hw.arch.errors import UserError
 
 from .fused_dense import with_dense
 from .nest import Nest
-from .settled import unkept
 
 STREAMS, MEM_TILES = "streams", "MEM tiles"
 MOST_USES = 64
@@ -171,10 +170,6 @@ class _Program:
         nest, counts = self._nest(root), dict[str, int]()
         whole = self._parsed(root, lambda use: True)
         nest = _numbered(nest, counts)
-        for each in (*nest.walk(), nest) if nest.kept else ():
-            if fault := unkept(each.einsum):
-                raise UserError(f"it cannot be fused, which leaves indices whole: {fault}", each.einsum.text,
-                                f"do not fuse {' and '.join(self.intermediates)}")
         leaves = [*_leaves(nest)]
         assert [(leaf.slot, leaf.format) for leaf in leaves] == [(each.slot, each.format) for each in whole.operands], \
             "operands are stored in one way for the loops of all statements"

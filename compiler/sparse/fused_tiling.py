@@ -17,6 +17,7 @@ import numpy as np
 
 from sardonyx.compiler.lang.einsum import Einsum, with_extents, with_sizes
 from sardonyx.compiler.lang.expr import Access
+from sardonyx.compiler.lang.schedule import Schedule
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.tensors.coordinates import Coo
 from sardonyx.tensors.joins import TooManyMatches
@@ -30,6 +31,7 @@ from .normalize import normalize, unsplit
 from .overflow import SEARCH_ROWS, operands_overflow, results_overflow, sums_overflow
 from .parts import dealt_tiles
 from .search import EDGES, Search, way_to_cut
+from .settled_nests import lone, settled_nests
 from .tiles import Tiling, cut, meet
 from .tiling import tile
 from .trials import MOST_ITEMS, Share, alone
@@ -51,8 +53,9 @@ def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: 
         ladder = [longest, *(edge for edge in EDGES if edge < longest)]
         for tried, edge in enumerate(ladder, 1):
             tell(tried)
-            found = _fitting(fused, operands, extents, {index: extents[index] if index in uncut else edge for index in extents},
-                             capacity)
+            named = lone(fused, {index: extents[index] if index in uncut else min(edge, max(extents[index], 1))
+                                 for index in extents}, uncut)
+            found = _fitting(fused, operands, extents, named, capacity)
             if isinstance(found, Tiling):
                 return found
             fault = fault or found
@@ -71,15 +74,19 @@ def tile_fused(fused: Fused, operands: Mapping[str, Coo], capacity: int, edges: 
                 f"{way_to_cut(few)} in place of tile {edges}" if few else f"leave out tile {edges}"
             raise UserError(f"index {index}, of {extents[index]}, is summed for what MEM tiles keep, so that it cannot be cut",
                             fused.einsum.text, f"{way}, or {fix}")
-    found = _fitting(fused, operands, extents, named, capacity)
+    used = named if isinstance(edges, int) else lone(fused, named, uncut | edges.keys())
+    found = _fitting(fused, operands, extents, used, capacity)
     if isinstance(found, Tiling):
         return found
-    raise UserError(found, fused.einsum.text, f"use smaller edges, or {fix}")
+    few = {index: edge for index, edge in lone(fused, named, uncut).items() if index not in uncut}
+    smaller = f"schedule '{Schedule(edges=few)}'" if any(few[index] < named[index] for index in few) else "smaller edges"
+    raise UserError(found, fused.einsum.text, f"use {smaller}, or {fix}")
 
 
 def sharing(fused: Fused, tiling: Tiling) -> Fused:
-    """Fused statements on some work: where an operand is used again and every item takes the same tile of it for both uses, its
-    streams come once. Maxima know how many coordinates there are."""
+    """Fused statements as they are computed on some work. Where an operand is used again and every item takes the same tile of
+    it for both uses, its streams come once. Maxima know how many coordinates there are."""
+    fused = settled_nests(fused, tiling.edges)
     shared: dict[str, str] = {}
     for at, one in enumerate(tiling.tiles if fused.nest.kept else ()):
         for before, other in enumerate(tiling.tiles[:at]):
@@ -110,6 +117,7 @@ def kept_whole(fused: Fused) -> frozenset[str]:
 def _fitting(fused: Fused, operands: Mapping[str, Coo], extents: Mapping[str, int], edges: Mapping[str, int], capacity: int
              ) -> Tiling | str:
     """The work with some edges, or what does not fit."""
+    fused = settled_nests(fused, edges)
     einsum = fused.einsum
     whole, tiles = cut(einsum, operands, extents, edges)
     lanes = lanes_of(fused)

@@ -49,11 +49,11 @@ def settled(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
     found = as_far(einsum, edges)
     if found is einsum:
         return einsum
-    stored = _stored(einsum, found.order)
+    stored = in_order(einsum, found.order)
     if not too_many(stored):
         return stored
     # Dense levels of the result do not let all orders be stored.
-    return next((each for order in _alike(einsum, edges) if not too_many(each := _stored(einsum, order))), einsum)
+    return next((each for order in _alike(einsum, edges) if not too_many(each := in_order(einsum, order))), einsum)
 
 
 def as_far(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
@@ -121,7 +121,7 @@ def _without(order: tuple[str, ...], index: str) -> tuple[str, ...]:
     return tuple(each for each in order if each != index)
 
 
-def _stored(einsum: Einsum, order: tuple[str, ...]) -> Einsum:
+def in_order(einsum: Einsum, order: tuple[str, ...]) -> Einsum:
     """A statement in another order, its levels in that order; the same one if its result cannot be stored so."""
     def moved(access: Access) -> Access:
         own = access.format

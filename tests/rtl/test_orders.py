@@ -50,3 +50,10 @@ def test_sums_that_mem_tiles_keep_for_a_term(case):
     value = found.value.toarray() if scipy.sparse.issparse(found.value) else found.value
     assert np.array_equal(value, right) and list(found.report["sums_apart"])
     assert found.report.get("copies", 1) == how.get("unroll", 1)
+
+
+def test_such_a_sum_is_kept_for_another_statement():
+    text = "T(i,j,l) = B(i,k,j) * C(k,l); X(i,j) = T(i,j,l) * C(j,l)"
+    found = sardonyx.einsum(text, B=B[:, :, :5], C=C, arch=ONYX, engine="rtl", order="kijl; ijl", schedule="fuse(T)")
+    right = np.einsum("ikj,kl,jl->ij", B[:, :, :5], C, C)
+    assert np.array_equal(found.value.toarray(), right) and found.report["tile_edge"]["i"] == 1
