@@ -160,9 +160,6 @@ def _product(product: Product, pipeline: Pipeline, images: Mapping[str, np.ndarr
              tell: Callable[[str], None]) -> _Made:
     dims, size = pipeline.funcs[product.name].args, wanted.size
     asked = plan(pipeline, dims, tile=wanted.tile is None, lanes=wanted.lanes is None, taken=product.reduced)
-    if asked.stripes:
-        raise UserError(f"stripes of {dims[0]} are unrolled, but lanes of a matrix product take neighbours in it", "",
-                        f"unroll the innermost loop of {dims[0]}")
     lanes = wanted.lanes if wanted.lanes is not None else asked.lanes or 1
     sides = wanted.tile if wanted.tile is not None else [asked.sides.get(dim) for dim in dims]
     part = tile_of(product, lanes, size, sides, wanted.arch)

@@ -73,19 +73,6 @@ def test_tiles_and_lanes_must_fit() -> None:
         f"Func {name_of(copy)}: a tile of 5 for results over x, y\n  try: give 2 positive sizes, one for each of x, y")
 
 
-def test_lanes_of_a_matrix_product_are_no_stripes() -> None:
-    square, r = np.eye(4, dtype=np.int16), hl.RDom([(0, 4)], "r")
-    weights, rows = hl.ImageParam(hl.Int(16), 2, "weights"), hl.ImageParam(hl.Int(16), 2, "rows")
-    product, xi, yi, stripe = hl.Func("product"), *(hl.Var(name) for name in ("xi", "yi", "stripe"))
-    product[X, Y] = hl.i16(0)
-    product[X, Y] += weights[X, r] * rows[r, Y]
-    for stage in (product, product.update()):
-        stage.tile(X, Y, xi, yi, 4, 4).split(xi, stripe, xi, 2).unroll(stripe)
-    assert refused(product, inputs={"weights": square, "rows": square}) == (
-        f"Func {name_of(product)}: stripes of x are unrolled, but lanes of a matrix product take neighbours in it\n"
-        "  try: unroll the innermost loop of x")
-
-
 @pytest.mark.parametrize("name,value,text", [
     ("unroll", 0, "it is 0, but has to be 1 or more\n  try: give a whole number, 1 or more"),
     ("unroll", "2", "it is '2', which is no whole number\n  try: give a whole number, 1 or more"),

@@ -4,7 +4,7 @@ A result is computed in tiles, one after the other; a tile is walked x first, wi
 The loops of the output are taken as far as they say such a walk:
 
     tile(x, y, xo, yo, xi, yi, 64, 32).unroll(xi, 2)                  tiles of 64 x 32, 2 lanes
-    tile(x, y, xo, yo, xi, yi, 64, 32).split(xi, s, xi, 16).unroll(s) tiles of 64 x 32, 4 lanes that are stripes
+    tile(x, y, xo, yo, xi, yi, 64, 32).split(xi, s, xi, 16).unroll(s) tiles of 64 x 32, 4 lanes
     split(y, yo, yi, 16)                                              tiles of 16 rows
     unroll(x, 4)                                                      4 lanes
 
@@ -42,14 +42,12 @@ class Plan:
     ----------
     sides : mapping       Dimension -> side of a tile; without what the program leaves open.
     lanes : int | None    Columns at once; None if the program leaves it open.
-    stripes : bool        It says that they are stripes.
     unused : tuple        What else it says of loops and storage, in words.
     """
 
     sides: Mapping[str, int] = field(default_factory=dict)
     lanes: int | None = None
     unused: tuple[str, ...] = ()
-    stripes: bool = False
 
 
 def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: bool = True, taken: str = "") -> Plan:
@@ -62,7 +60,6 @@ def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: b
     func = pipeline.funcs[pipeline.outputs[0]]
     sides: dict[str, tuple[int, str]] = {}
     most: tuple[int, str] | None = None
-    stripe: tuple[int, str] | None = None
     unused: dict[str, None] = {}
     for stage, schedule in _stages(func):
         nest = _Nest(func, stage, schedule, dims, strict=tile)
@@ -72,14 +69,12 @@ def plan(pipeline: Pipeline, dims: Sequence[str], *, tile: bool = True, lanes: b
                 sides[dim] = _agreed(func, f"tiles of {{}} along {dim}", sides.get(dim), (side, stage))
         if lanes and (count := nest.lanes()):
             most = _agreed(func, "{} lanes", most, (count, stage))
-            stripe = _agreed(func, "lanes that are {} apart", stripe, (nest.stripe, stage))
         unused |= dict.fromkeys(nest.unused(taken))
     for each in pipeline.funcs.values():
         if each is not func and any(_scheduled(each, schedule) for _, schedule in _stages(each)):
             unused[f"loops of {each.name}"] = None
         unused |= dict.fromkeys(f"{directive} of {each.name}" for directive in _names(each.schedule, "others"))
-    return Plan({dim: side for dim, (side, _) in sides.items()}, most[0] if most else None, tuple(unused),
-                stripe is not None and stripe[0] > 1)
+    return Plan({dim: side for dim, (side, _) in sides.items()}, most[0] if most else None, tuple(unused))
 
 
 def unrolled(func: Func, stage: str, schedule: Mapping[str, Any], dim: str, extent: int) -> int:
