@@ -37,7 +37,9 @@ class Ratios:
         self._longer: dict[tuple[str, str, str], float] = {}
 
     def ratio(self, slot: str, other: str, index: str) -> float:
-        """How alike two operands are at an index; 1 where that is not known."""
+        """How alike two operands are at an index; 1 where that is not known, as of what is computed."""
+        if slot not in self._tiles or other not in self._tiles:
+            return 1.0
         if (slot, other) not in self._known:
             self._known[slot, other] = alike(self._tiles[slot], self._tiles[other], self._extents)
         return self._known[slot, other].get(index, 1.0)
@@ -45,6 +47,8 @@ class Ratios:
     def longer(self, slot: str, other: str, index: str) -> float:
         """How many times longer than the average the fibers of an operand below an index are, if each is scanned once for every
         entry that another operand has at its coordinate."""
+        if slot not in self._tiles or other not in self._tiles:
+            return 1.0
         key = slot, other, index
         if key not in self._longer:
             self._longer[key] = longer(self._tiles[slot], self._tiles[other], index)

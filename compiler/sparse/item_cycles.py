@@ -4,7 +4,8 @@ A level is scanned once for every turn of the loops around it; its fibers are ta
 coordinates to be anywhere in the tile, so that of a and b out of n both have a b / n, or as many times more as the operands
 are alike (`alike.py`). Where sums are accumulated, fibers are as long as those that other operands ask for. A joiner looks at
 those in common once. A dense level that is located takes no cycles of its own. Sums that are kept to be read with all
-coordinates of dense levels (`Einsum.reframed`) are read in a stage of their own, which begins when they are whole.
+coordinates of dense levels (`Einsum.reframed`) are read in a stage of their own, which begins when they are whole. So are sums
+that are statements of their own (`lang/apart.py`), which are computed in a stage before: of other operands, as they are there.
 
 Source:  timing of `hw/memory/level.py`, `hw/sparse/joiner.py` and `hw/sparse/reducer.py`.
 """
@@ -12,18 +13,19 @@ Source:  timing of `hw/memory/level.py`, `hw/sparse/joiner.py` and `hw/sparse/re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import ceil, prod
 
 import numpy as np
 
+from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access
 from sardonyx.hw.arch.primitive import QUOTIENT_CYCLES
 from sardonyx.tensors.coordinates import Ints
 
 from .alike import Ratios
-from .normalize import Node, Product, Sum, leaves, located, nested
+from .normalize import Node, Product, Sum, leaves, located, nested, normalize
 from .pipeline import Floats, makespan, over
 from .tiles import Tiling
 
@@ -47,6 +49,8 @@ class Estimate:
     loads, stores      By stream: the words of a block; of results as many as are likely.
     compute            Tokens of the longest stream so far.
     again              Those of reading sums once more.
+    before             Those of sums that are statements of their own, where there are any.
+    entries            Of each level of the result as it is kept.
     """
 
     tiling: Tiling
@@ -59,9 +63,10 @@ class Estimate:
         picks = self.tiling.picks[self.items]
         self.count = len(picks)
         self.compute = np.full(self.count, LEAST)
-        self.again = np.zeros(self.count)
+        self.again, self.before = np.zeros(self.count), np.zeros(self.count)
+        self.entries: list[Floats] = []
         # Words of buffers: of what is loaded, stored, and kept.
-        self._held: tuple[list[Floats], ...] = tuple([np.zeros(self.count)] for _ in range(3))
+        self._held: tuple[list[Floats], ...] = tuple([np.zeros(self.count)] for _ in range(4))
         self._places: dict[str, Ints] = {}      # By index: coordinates that it has.
         self._lengths: dict[tuple[str, str], Floats] = {}
         self._located: set[str] = set()         # Slots whose level at a loop is not scanned.
@@ -83,9 +88,34 @@ class Estimate:
                     self._level(0, f"{tiles.access.slot}{level}", fibers, entries)
             self.loads[f"{tiles.access.slot}_vals"] = 1 + above[picks[:, at], -1]
 
+        einsum, made = self.tiling.einsum.apart
+        for each in made.values():
+            self._keep(each)
+        self._apart = bool(made)
+        self.tiling = replace(self.tiling, einsum=einsum)
+
+    def _keep(self, made: Einsum) -> None:
+        """Compute a sum that is a statement of its own before; its levels are as long as it is likely to be."""
+        slots = [tiles.access.slot for tiles in self.tiling.tiles]
+        at = [slots.index(access.slot) for access in made.operands]
+        tiles = tuple(self.tiling.tiles[position] for position in at)
+        part = replace(self.tiling, einsum=made, tiles=tiles, picks=self.tiling.picks[:, at])
+        inner = Estimate(part, self.items, self.ratios)
+        inner.run(normalize(made))
+        above = np.ones(self.count)
+        for index, entries in zip(made.result.stored, inner.entries, strict=True):
+            self._places.setdefault(index, inner._places[index])
+            self._lengths[made.result.slot, index] = entries / np.maximum(above, 1)
+            self._held[3].extend((above + 1, entries))
+            inner._tokens((STORED_TURN + entries) / 2)
+            above = entries
+        self.before = np.maximum(self.before, inner.before + inner.compute)
+
     def run(self, root: Node) -> Floats:
         """Walk the loops and what they compute; the values of the result."""
         einsum, result = self.tiling.einsum, self.tiling.einsum.result
+        if self._apart:
+            root = normalize(einsum)
         if einsum.accumulated:
             root, _ = nested(einsum)
         turns, entered = np.ones(self.count), []
@@ -100,6 +130,7 @@ class Estimate:
             entered, kept = self._accumulated(entered, kept[0])
         for above in entered[-2::-1]:
             kept.insert(0, above * _some(kept[0] / np.maximum(above, 1e-9)))
+        self.entries = kept
         if einsum.reframed:
             entered = self._read_again(kept)
         fibers = np.ones(self.count)
@@ -155,14 +186,16 @@ class Estimate:
 
     @property
     def stages(self) -> tuple[Floats, ...]:
-        """Cycles of loading, computing and storing; before that of reading sums again, if that is done."""
+        """Cycles of loading, computing and storing; around those of computing, of sums before and of reading sums again."""
         load, store = (reduce(np.maximum, each.values(), np.zeros(self.count)) for each in (self.loads, self.stores))
-        return (load, self.compute, self.again, store) if self.tiling.einsum.reframed else (load, self.compute, store)
+        return (load, *((self.before,) if self._apart else ()), self.compute,
+                *((self.again,) if self.tiling.einsum.reframed else ()), store)
 
     def cycles(self) -> float:
         """Cycles from the first word loaded to the last one stored."""
-        loaded, stored, kept = (over(held, self.tiling.capacity) for held in self._held)
-        return makespan(self.stages, (loaded, kept, stored) if self.tiling.einsum.reframed else (loaded, stored))
+        loaded, stored, kept, before = (over(held, self.tiling.capacity) for held in self._held)
+        return makespan(self.stages, (loaded, *((before,) if self._apart else ()),
+                                      *((kept,) if self.tiling.einsum.reframed else ()), stored))
 
     def _level(self, side: int, name: str, fibers: Floats, entries: Floats) -> None:
         """A level that is loaded (side 0) or stored (1), as a block and in its buffer."""

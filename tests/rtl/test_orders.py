@@ -9,7 +9,11 @@ import scipy.sparse
 from machines import KERNELS
 
 import sardonyx
+from sardonyx.compiler.lang.einsum import parse
+from sardonyx.cutting import Plan
+from sardonyx.expected import estimated
 from sardonyx.hw.arch import presets
+from sardonyx.tensors.values import to_coo
 
 RANDOM = np.random.default_rng(5)
 B, C, D = (RANDOM.integers(-3, 4, shape) * (RANDOM.random(shape) < 0.3) for shape in ((7, 5, 11), (5, 3), (5, 11)))
@@ -57,3 +61,13 @@ def test_such_a_sum_is_kept_for_another_statement():
     found = sardonyx.einsum(text, B=B[:, :, :5], C=C, arch=ONYX, engine="rtl", order="kijl; ijl", schedule="fuse(T)")
     right = np.einsum("ikj,kl,jl->ij", B[:, :, :5], C, C)
     assert np.array_equal(found.value.toarray(), right) and found.report["tile_edge"]["i"] == 1
+
+
+def test_the_estimate_of_sums_that_mem_tiles_keep_is_near_the_cycles_of_verilog():
+    random = np.random.default_rng(8)
+    data = {name: random.integers(1, 4, (30, 30)) * (random.random((30, 30)) < 0.1) for name in "EFG"}
+    plan, operands = Plan({"k": 30, "i": 4, "j": 30}), {name: to_coo(value) for name, value in data.items()}
+    for order in ("kij", "ikj"):
+        expected = estimated(parse(RELU, order), operands, ONYX, plan).cycles
+        found = sardonyx.einsum(RELU, arch=ONYX, engine="rtl", order=order, tile=plan.edges, **data).report["cycles"]
+        assert 0.9 <= expected / found <= 1.1
