@@ -103,7 +103,7 @@ class Estimate:
         inner = Estimate(part, self.items, self.ratios)
         inner.run(normalize(made))
         above = np.ones(self.count)
-        for index, entries in zip(made.result.stored, inner.entries, strict=True):
+        for index, entries in zip(made.result.stored, inner.entries):      # A number has a value, and no level.
             self._places.setdefault(index, inner._places[index])
             self._lengths[made.result.slot, index] = entries / np.maximum(above, 1)
             self._held[3].extend((above + 1, entries))

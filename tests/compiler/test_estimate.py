@@ -177,3 +177,15 @@ def test_links_that_store_count_as_those_that_load_do():
     tiling = tile(MATMUL, {"B": ones, "C": ones}, 1024, {"k": 1}, narrow=True)
     found = expect(normalize(tiling.einsum), tiling)
     assert found.items == 20 and 20 * 400 <= found.stored <= 20 * 450
+
+
+@pytest.mark.parametrize("text,order", [("x(i) = b(i) - C(i,j) * d(j)", "ji"), ("x(i) = b(i) + a(i) * (c(n) + d(n))", "ni"),
+                                        ("X(i,j) = abs(B(i,j,k) * c(k)) * D(i,j) - E(j,l) * F(l,i)", "lkji")])
+def test_sums_that_mem_tiles_keep_are_computed_in_a_stage_before(text, order):
+    einsum = parse(text, order)
+    operands = random_operands(einsum, dict.fromkeys(einsum.order, 7), [0.5], 1)
+    found = expect(normalize(einsum), tile(einsum, operands, 1024, 7), 1 << 16)
+    plain = parse(text)
+    without = expect(normalize(plain), tile(plain, operands, 1024, 7), 1 << 16)
+    assert found.items == without.items == 1 and found.apart > without.apart / 2
+    assert found.result_words == pytest.approx(without.result_words, rel=0.5)
