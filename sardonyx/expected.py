@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations
 
 from .compiler.einsum import copying
 from .compiler.ir.transfer import WORD_BYTES
@@ -17,15 +17,17 @@ from .compiler.sparse.copies import grouped
 from .compiler.sparse.estimate import expect
 from .compiler.sparse.fuse import alone
 from .compiler.sparse.lower import lower
-from .compiler.sparse.normalize import normalize
+from .compiler.sparse.normalize import normalize, unsplit
 from .compiler.sparse.search import Search
-from .compiler.sparse.settled import too_many
+from .compiler.sparse.settled import with_lone
 from .compiler.sparse.tiles import Tiling
-from .cutting import Plan, cut
+from .cutting import Plan, cut, search
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .outcome import silent
 from .tensors.coordinates import Coo
+
+MOST_ORDERS = 720       # Of a statement that are tried: all of six indices.
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,16 @@ def on_copies(tiling: Tiling, arch: Arch, wanted: Plan) -> tuple[float, int]:
 
 
 def orders(text: str, formats: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """The loop orders in which a statement can be computed, the default one first; those that sub-tiles settle are others of
-    these in each of them, and left out."""
+    """The loop orders in which a statement can be computed, the default one first; of `MOST_ORDERS` that are tried."""
     default = parse_program(text).statements[0].order
-    for order in permutations(default):
+    for order in islice(permutations(default), MOST_ORDERS):
         with suppress(UserError):
-            if not too_many(parse_program(text, order, formats).statements[0]):
-                yield order
+            yield parse_program(text, order, formats).statements[0].order
+
+
+def glanced(statement: Einsum, data: Mapping[str, Coo], arch: Arch, wanted: Plan, edges: Mapping[str, int]) -> float:
+    """The cycles that are expected with some edges, with 1 in place of some where sub-tiles settle sums; infinite where they do
+    not fit."""
+    looked = search(statement, data, arch, wanted)
+    looked.glance([with_lone(statement, looked.clipped(edges), unsplit(looked.root))])
+    return looked.cycles

@@ -173,10 +173,14 @@ def _others(statement: Einsum, formats: Mapping[str, str]) -> Iterator[Einsum]:
             other = parse(statement.text, order, own, statement.origin)
         except UserError:
             continue
-        # What sub-tiles settle is another of these orders in each of them, and sums that MEM tiles keep are expected to take
-        # what they would without these.
-        if not too_many(other) and len(other.every) == 1:
+        if is_searched(other):
             yield replace(other, locate=statement.locate)
+
+
+def is_searched(statement: Einsum) -> bool:
+    """Whether the order of a statement is one of those of which one is chosen: what sub-tiles settle is another one in each of
+    them, and what keeps sums in MEM tiles is for those who ask for it."""
+    return not too_many(statement) and len(statement.every) == 1
 
 
 def _moved(order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """Tune a sparse program: try loop orders, formats and edges of sub-tiles, and say how the best one is run.
 
 First programs are compared by what is expected of each with the edges that are chosen for it: every loop order, and every order
-with one operand in dense levels. Then the best of them are looked at on the engine, and from the best point so far the edge of
+with one operand in dense levels. Where these are more than are estimated, orders are taken by what is expected of each with the
+edges of the default one. Then the best of them are looked at on the engine, and from the best point so far the edge of
 each index is halved and doubled, for as long as that gains.
 
 What was found is kept in a file as it comes (`kept.py`), so that a run that was stopped goes on: the same points are asked for,
@@ -28,9 +29,9 @@ from . import api, arguments
 from .compiler.einsum import FILES
 from .compiler.lang.program import Program, parse_program
 from .compiler.lang.schedule import Schedule
-from .cutting import Plan
+from .cutting import Plan, search
 from .execute import options
-from .expected import estimated, orders
+from .expected import estimated, glanced, orders
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError
 from .kept import VERSION, Kept
@@ -173,7 +174,7 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     task = Task(expression, data, machine, engine, plan, locate, seed)
     kept = Kept(None if state is None else Path(state), {"task": task.digest, VERSION: installed_version()},
                 "the file is of another program, other operands or another machine", _found)
-    programs = _programs(task, program, order, arguments.formats(formats))[:budget]
+    programs = _programs(task, program, order, arguments.formats(formats), budget)
     with workers(cluster, jobs) as found_workers:
         sweep = _Sweep(task, kept, found_workers, progress)
         expected = sweep.all(programs, ESTIMATE, "estimating programs")
@@ -186,16 +187,27 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     return Outcome(*_told(task, operands, given, found, len(programs)))
 
 
-def _programs(task: Task, program: Program, order: str | None, formats: Mapping[str, str]) -> list[Point]:
-    """Orders and formats to try, those that differ least from the default first."""
+def _programs(task: Task, program: Program, order: str | None, formats: Mapping[str, str], budget: int) -> list[Point]:
+    """Orders and formats to try, at most so many: those that differ least from the default first. Of more orders than that
+    those of the fewest expected cycles with the edges of the default one."""
     statement, given = program.statements[0], tuple(formats.items())
     tried = [statement.order] if order else [*orders(task.text, formats)]
+    if len(tried) > budget:
+        tried = _by_cycles(task, tried, given)
     dense: list[tuple[str, str]] = []
     for tensor, rank in statement.tensors.items():
         if tensor not in formats and rank and prod(task.data[tensor].shape) <= DENSE_PLACES:
             dense += [(tensor, "d" * outer + "s" * (rank - outer)) for outer in range(1, rank + 1)]
     points = [Point(each, (*given, *more)) for more in ((), *((one,) for one in dense)) for each in tried]
-    return points
+    return points[:budget]
+
+
+def _by_cycles(task: Task, tried: Sequence[tuple[str, ...]], formats: tuple[tuple[str, str], ...]) -> list[tuple[str, ...]]:
+    """Loop orders by the cycles that are expected of each with the edges of the default one, which is the first."""
+    statements = [task.program(Point(order, formats)).statements[0] for order in tried]
+    edges = search(statements[0], task.data, task.arch, task.plan).chosen().edges
+    cycles = {each.order: glanced(each, task.data, task.arch, task.plan, edges) for each in statements[1:]}
+    return [tried[0], *sorted(tried[1:], key=lambda order: cycles[order])]
 
 
 def _descended(sweep: _Sweep, expected: Mapping[Point, Found], budget: int) -> list[tuple[Point, float]]:

@@ -24,13 +24,14 @@ from performance import write_table
 import sardonyx
 from sardonyx import api
 from sardonyx.compiler.einsum import compile_einsum
+from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.program import Program, parse_program
 from sardonyx.compiler.sparse.fuse import alone
 from sardonyx.cutting import Plan, cut
 from sardonyx.expected import estimated, orders
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.loops import choose
+from sardonyx.loops import choose, is_searched
 from sardonyx.outcome import silent
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim.model.tokens import fabric
@@ -155,6 +156,8 @@ def measure(cases: Sequence[Case] = CASES, progress: Callable[[str], None] = sil
         choosing = time.process_time() - between
         found = {}
         for order in orders(case.text, {}):
+            if not is_searched(parse(case.text, order)):
+                continue
             try:
                 found[order] = estimated(case.program(order).result, case.data, arch, case.plan)
             except UserError:

@@ -173,3 +173,21 @@ def test_several_statements_and_results_of_something_else_are_refused(tmp_path: 
     assert state.read_text() == json.dumps(another) + "\n"
     with pytest.raises(UserError, match="results cannot be kept in it: Is a directory"):
         tuned(state=tmp_path)
+
+
+def test_of_more_orders_than_the_budget_those_of_the_fewest_expected_cycles_are_estimated() -> None:
+    data = {"A": random_tensor((30, 30), 0.1, 1), "B": random_tensor((30, 30), 0.1, 2), "D": random_tensor((30, 30), 0.1, 3)}
+    text, values = "X(i,j) = relu(A(i,k) * B(k,j)) + D(i,j)", {name: to_value(tensor) for name, tensor in data.items()}
+    every = sardonyx.tune(text, **values, arch="onyx", budget=6, jobs=1).report
+    few = sardonyx.tune(text, **values, arch="onyx", budget=4, jobs=1).report
+    assert every["programs"] == 6 and few["programs"] == 4
+    # The sum has its loop around others, and MEM tiles keep it.
+    assert few["points"][0]["order"] == every["points"][0]["order"] and few["points"][0]["order"][-1] != "k"
+    run = sardonyx.einsum(text, schedule=few["schedule"], formats=few["formats"], engine="tokens", arch="onyx", **values)
+    assert list(run.report["sums_apart"])
+
+
+def test_orders_that_sub_tiles_settle_are_tried() -> None:
+    values = {"B": to_value(random_tensor((3, 4, 5), 0.5, 1)), "C": to_value(random_tensor((5, 2), 0.5, 2))}
+    found = sardonyx.tune("X(i,j,l) = B(i,j,k) * C(k,l)", **values, budget=30, jobs=1, formats={"B": "sss", "C": "ss"}).report
+    assert found["programs"] == 24
