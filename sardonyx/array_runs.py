@@ -61,8 +61,8 @@ class Streamed:
     stalls: int | None
 
     def results(self, given: Mapping[str, np.ndarray], taken: Mapping[str, np.ndarray], count: int,
-                lengths: Sequence[int] | None) -> tuple[dict[str, np.ndarray], int | None]:
-        """What the streams give, and the cycles; of tokens None behind buffers whose time has no model (`Held.is_timed`).
+                lengths: Sequence[int] | None) -> tuple[dict[str, np.ndarray], int]:
+        """What the streams give, and the cycles.
 
         taken: the operands as `packed`.  lengths: launches of each operation, where they may end early.
         """

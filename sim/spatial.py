@@ -6,7 +6,7 @@ Verilog, compiled with Verilator, on streams.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..hw.arch.chain import ChainedBank
@@ -22,9 +22,10 @@ from ..hw.spatial.array.spatial_array import SpatialArray
 from ..hw.spatial.buffer.buffered_array import BufferedArray
 from ..hw.spatial.merge.merger import MergerArray
 from ..runtime.data import merged
-from .model.banks.around import Around, is_timed
+from .model.banks.around import Around
 from .model.banks.around import cycles as timed_cycles
 from .model.banks.stage import Sink
+from .model.banks.wide import Settings
 from .model.elastic import simulate as simulate_elastic
 from .model.merger import simulate as simulate_merger
 from .model.private_buffer import given
@@ -47,7 +48,7 @@ class Ran:
     """The words of every output port, and how many cycles that took."""
 
     outputs: dict[str, list[int]]
-    cycles: int | None
+    cycles: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class RanElastic:
     """The pairs of every output port without a buffer, the words of arrays that buffers give, and how many cycles that took."""
 
     outputs: dict[str, list[Pair]]
-    cycles: int | None
+    cycles: int
     arrays: dict[str, list[int]]
 
 
@@ -79,33 +80,43 @@ class Held:
     operations: int = 1
     results: tuple[Written, ...] = ()
 
-    def ports(self, pairs: Mapping[str, Sequence[Pair]] | None = None) -> dict[str, list[Pair]]:
-        """The pairs of all ports that they feed; pairs: those of ports by whose coordinates elements may be gathered."""
+    def ports(self, pairs: Mapping[str, Sequence[Pair]] | None = None, whole: bool = False) -> dict[str, list[Pair]]:
+        """The pairs of all ports that they feed; pairs: those of ports by whose coordinates elements may be gathered.
+
+        whole: those of operations beyond, too, that their last tensors serve.
+        """
         found: dict[str, list[Pair]] = {}
         for buffer in sorted(self.buffers, key=lambda each: bool(each.asks)):
-            found |= given(buffer, self.fills, self.operations, {**(pairs or {}), **found})
+            found |= given(buffer, self.fills, self.operations, {**(pairs or {}), **found}, whole)
         return found
 
-    def is_timed(self, array: Spatial | Elastic) -> bool:
-        """Whether there is a model of when they give what they hold to an array."""
-        balanced = isinstance(array, Elastic) and any(isinstance(unit.kind, Balance) for unit in array.units)
-        return is_timed(self.buffers, self.results, self.operations, balanced)
-
-    def around(self, given: Mapping[str, Sequence[Pair]]) -> Callable[[Callable[[str], Sink], Mapping[str, Queue]], Around]:
+    def around(self, given: Mapping[str, Sequence[Pair]], array: Spatial | Elastic
+               ) -> Callable[[Callable[[str], Sink], Mapping[str, Queue]], Around]:
         """They around an array, from what they give."""
-        return lambda sink, leaving: Around(self.buffers, self.fills, given, sink, self.results, self.operations, leaving)
+        balanced = isinstance(array, Elastic) and any(isinstance(unit.kind, Balance) for unit in array.units)
+        return lambda sink, leaving: Around(self.buffers, self.fills, given, sink, self.results, self.operations, leaving,
+                                            self._wide, balanced)
 
     def streams(self, words: Mapping[str, list[int]]) -> dict[str, Sequence[int]]:
         """The words of all streams, from those of the array alone."""
+        return {**{name: words[name] for name in self.kept(words)}, **self.fills}
+
+    def kept(self, ports: Iterable[str]) -> list[str]:
+        """Those ports of the array that no buffer feeds."""
         fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
         fed |= {LENGTH} if any(bank.short for bank in self._banks()) else set()
-        return {**{name: each for name, each in words.items() if name not in fed}, **self.fills}
+        return [name for name in ports if name not in fed]
 
     def settings(self) -> dict[str, int]:
         """Of buffers of rows: as many operations share a tensor as may, and have all launches."""
+        served, launches = self._wide
+        return ({"shared": served - 1} if served > 1 else {}) | ({"launches": launches} if launches else {})
+
+    @property
+    def _wide(self) -> Settings:
         wide = [bank for bank in self._banks() if bank.wide]
-        most, rows = max([bank.operations for bank in wide], default=1), [bank.rows for bank in wide if bank.short]
-        return ({"shared": most - 1} if most > 1 else {}) | ({"launches": max(rows)} if rows else {})
+        return Settings(max((bank.operations for bank in wide), default=1),
+                        max((bank.rows for bank in wide if bank.short), default=0))
 
     @property
     def quiet(self) -> int:
@@ -121,22 +132,20 @@ class Held:
 
 
 def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, held: Held = Held()) -> Ran:
-    """Run operations on the description; with buffers, on the words that these give, and when if a model says so."""
+    """Run operations on the description; with buffers, on the words that these give, and when."""
     given = held.ports()
     words = {**inputs, **{name: [value for _, value in pairs] for name, pairs in given.items()}}
     lengths = inputs.get(LENGTH)
     outputs = simulate(spatial, words, operations, lengths)
-    if not held.is_timed(spatial):
-        return Ran(outputs, None)
-    alone = {name: len(each) for name, each in inputs.items() if name not in given}
-    return Ran(outputs, timed_cycles(spatial, alone, operations, lengths, held.around(given)))
+    alone = {name: len(each) for name, each in inputs.items() if name in held.kept(inputs)}
+    return Ran(outputs, timed_cycles(spatial, alone, operations, lengths, held.around(held.ports(whole=True), spatial)))
 
 
 def back_to_back(spatial: Spatial, operations: int) -> int:
     """The cycles of so many operations whose words are there from the first one on."""
     words = {each.name: len(each.words) * operations for each in spatial.alone}
     words |= {each.name: len(each.positions) * operations for each in spatial.chains}
-    return timed_cycles(spatial, words, operations, None, Held().around({}))
+    return timed_cycles(spatial, words, operations, None, Held().around({}, spatial))
 
 
 def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: int, stalls: int | None = None,
@@ -174,18 +183,14 @@ def _ran(top: SpatialArray | ElasticArray | BufferedArray, words: Mapping[str, S
 
 
 def run_elastic_tokens(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], held: Held = Held()) -> RanElastic:
-    """Run an elastic array on its description; with buffers, on the pairs that these give, and when if a model says so."""
-    given = held.ports(inputs)
-    is_timed = held.is_timed(elastic)
-    if is_timed:
-        alone = {name: each for name, each in inputs.items() if name not in given}
-        found = simulate_elastic(elastic, alone, held.around(given))
-    else:
-        found = simulate_elastic(elastic, {**inputs, **given})
+    """Run an elastic array on its description; with buffers, on the pairs that these give, and when."""
+    given = held.ports(inputs, whole=True)
+    alone = {name: each for name, each in inputs.items() if name not in given}
+    found = simulate_elastic(elastic, alone, held.around(given, elastic), held.operations)
     arrays = {name: words for each in held.results for name, words in written(each, found.outputs).items()}
     taken = {name for each in held.results for name in each.ports}
     outputs = {name: pairs for name, pairs in found.outputs.items() if name not in taken}
-    return RanElastic(outputs, found.steps if is_timed else None, arrays)
+    return RanElastic(outputs, found.steps, arrays)
 
 
 def run_elastic_rtl(elastic: Elastic, inputs: Mapping[str, Sequence[Pair]], stalls: int | None = None,

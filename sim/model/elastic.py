@@ -9,8 +9,9 @@ Cost: 3 us for each unit and step.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
 from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
@@ -29,10 +30,12 @@ class Simulated:
 
 
 def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]],
-             held: Callable[[Callable[[str], Queue], Mapping[str, Queue]], Around] | None = None) -> Simulated:
+             held: Callable[[Callable[[str], Queue], Mapping[str, Queue]], Around] | None = None,
+             operations: int | None = None) -> Simulated:
     """Run all operations of some streams; AssertionError for pairs that are left, as by fibers that are not aligned.
 
     held: makes the buffers that feed all other ports, from what leads to the FIFO of each, and those of results.
+    operations: so many give results that count, if buffers have tensors for more.
     """
     queues = {link: Queue(link.depth) for link in elastic.links}
     entries = {link.source[1]: queues[link] for link in elastic.links if not link.source[0]}
@@ -40,14 +43,20 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]],
     around = held(entries.__getitem__, leaving) if held else None
     sources = {name: deque(Pair(*pair) for pair in pairs) for name, pairs in inputs.items()}
     fed = [(words, around.entries.get(name, entries[name]) if around else entries[name]) for name, words in sources.items()]
+    if around is not None:
+        for name, words in sources.items():
+            if name in around.entries:
+                around.entries[name].shows = partial(_first, words)
     sinks = [*leaving.items()]
     units = [_unit(unit.name, unit.kind, queues) for unit in elastic.units]
     balances = [unit for unit in units if isinstance(unit, Balanced)]
     outputs: dict[str, list[tuple[int, int]]] = {name: [] for name, _ in sinks}
     stored = around.stored if around else ()
+    beyond = around is not None and not around.is_whole
+    ends = _Ends(elastic, operations if beyond else None)
     step = last = stands = 0
     moves = True
-    while moves:
+    while moves and not (beyond and around is not None and around.is_over and ends.all(stored)):
         if around is not None:
             around.begin()
         for words, entry in fed:
@@ -60,18 +69,42 @@ def simulate(elastic: Elastic, inputs: Mapping[str, Sequence[tuple[int, int]]],
             unit.step()
         for name, queue in sinks:
             if queue.head is not None and (queue.takes or name not in stored):
-                outputs[name].append(queue.head[:2])
-                queue.takes, last = True, last if name in stored else step
+                queue.takes = True
+                if ends.counts(name, queue.head):
+                    outputs[name].append(queue.head[:2])
+                    last = last if name in stored else step
         moves = turn(queues.values()) or any(each.chose for each in balances)
-        if around is not None and not around.is_over:
+        if around is not None and (beyond or not around.is_over):
             stands = 0 if moves else stands + 1
             moves = stands < around.patience
         step += 1
     left = [link.sink for link, queue in queues.items() if queue.pairs]
     # No PE waits for one that waits for it: what it compares others have, or can have (`ElasticPe`).
-    assert not left and not any(sources.values()), f"pairs are left at {left}"
-    assert around is None or around.is_over, "banks give all that they hold"
+    assert beyond or (not left and not any(sources.values())), f"pairs are left at {left}"
+    assert around is None or (around.is_over and ends.all(stored)), "banks give all that they hold"
     return Simulated(outputs, 1 + (max(last, around.last) if around else last))
+
+
+def _first(words: Sequence[Pair]) -> Pair | None:
+    return words[0] if words else None
+
+
+class _Ends:
+    """The operations that each port has given the words of. wanted: those that count; None: all."""
+
+    def __init__(self, elastic: Elastic, wanted: int | None) -> None:
+        self._fibers = {port.name for port in elastic.outputs if port.form == FIBER}
+        self._wanted, self._done = wanted, {port.name: 0 for port in elastic.outputs}
+
+    def all(self, stored: Collection[str]) -> bool:
+        """Whether all that count have left the ports, but for those of buffers."""
+        return self._wanted is None or all(done >= self._wanted for name, done in self._done.items() if name not in stored)
+
+    def counts(self, name: str, pair: Pair) -> bool:
+        """Whether a pair that leaves is of an operation that counts."""
+        found = self._wanted is None or self._done[name] < self._wanted
+        self._done[name] += name not in self._fibers or is_control(pair.crd)
+        return found
 
 
 def _unit(name: str, kind: Kind, queues: Mapping[Link, Queue]) -> _Pe | _Spread | Balanced:

@@ -22,10 +22,11 @@ NOTHING: Pair = MAYBE, 0
 
 
 def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations: int,
-          known: Mapping[str, Sequence[Pair]] | None = None) -> dict[str, list[Pair]]:
+          known: Mapping[str, Sequence[Pair]] | None = None, whole: bool = False) -> dict[str, list[Pair]]:
     """The pairs of every port that a buffer feeds; of a port that takes plain words, their coordinates do not count.
 
-    known: of a buffer that gathers, the pairs of the ports by whose coordinates it does.
+    known: of a buffer that gathers, the pairs of the ports by whose coordinates it does.  whole: those of operations, too, that
+    the last tensor serves beyond so many, as far as is known what they ask for.
     """
     found: dict[str, list[Pair]] = {}
     for nth, (bank, names) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
@@ -36,13 +37,15 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
         if buffer.others:
             others = (iter((known or {})[port]) for port in buffer.others[nth])
             asked = [_met(x, y, buffer.either) for x, y in zip(asked, others, strict=True)]
-        for operation in range(operations):
+        more = -operations % bank.operations if whole else 0
+        for operation in range(operations + more):
             if operation % bank.operations == 0:
                 arrays = _arrays(bank, streams)
                 fibers = _fibers(bank, arrays)
             if bank.whole:
                 for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
-                    sinks[at] += _fiber(bank, arrays, base, next(coordinates)[0])
+                    sinks[at] += (pair for crd, _ in itertools.islice(coordinates, 1)
+                                  for pair in _fiber(bank, arrays, base, crd))
                 continue
             if bank.bases:
                 elements = _elements(bank, arrays)
@@ -110,23 +113,31 @@ def _fibers(bank: Bank, arrays: Mapping[str, Sequence[int]]) -> Callable[[int], 
 
 
 def _gathered(bank: Bank, elements: Mapping[int, int], base: int, pairs: Iterator[Pair]) -> Iterator[Pair]:
-    """The elements of a fiber of coordinates, and its end."""
+    """The elements of a fiber of coordinates, and its end; nothing if there is none."""
     for crd, _ in pairs:
         if is_control(crd):
-            break
+            yield END
+            return
         assert crd < bank.asked.extent, "a coordinate is beyond the last"
         yield crd, wrapped(elements.get(base + crd * bank.asked.stride, 0), bank.bits)
-    yield END
 
 
 def _met(x: Iterator[Pair], y: Iterator[Pair], either: bool) -> Iterator[Pair]:
     """Fibers of the coordinates that both of two have, or either."""
-    while (head := next(x, None)) is not None:
-        fibers: tuple[list[int], list[int]] = [], []
-        for pairs, fiber in zip((itertools.chain([head], x), y), fibers):
-            fiber += [crd for crd, _ in itertools.takewhile(lambda pair: not is_control(pair[0]), pairs)]
-        yield from ((crd, 0) for crd in sorted(set(fibers[0]) | set(fibers[1]) if either else set(fibers[0]) & set(fibers[1])))
+    for one, other in zip(_coordinates(x), _coordinates(y)):
+        yield from ((crd, 0) for crd in sorted(one | other if either else one & other))
         yield END
+
+
+def _coordinates(pairs: Iterator[Pair]) -> Iterator[set[int]]:
+    """Those of each fiber."""
+    found = set[int]()
+    for crd, _ in pairs:
+        if is_control(crd):
+            yield found
+            found = set()
+        else:
+            found.add(crd)
 
 
 def _fiber(bank: Bank, arrays: Mapping[str, Sequence[int]], base: int, crd: int) -> list[Pair]:

@@ -1,18 +1,18 @@
 """The private buffers around an array cycle by cycle, port by port.
 
 Input:   `PrivateBuffer`s and what fills them, as `run` has them; what their banks give (`model.private_buffer.given`).
-Errors:  what is not modelled has no cycles: `is_timed` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from ....hw.arch.private_buffer import Bank, PrivateBuffer
-from ....hw.arch.spatial import Spatial
+from ....hw.arch.private_buffer import PrivateBuffer
+from ....hw.arch.spatial import LENGTH, Spatial
 from ....hw.arch.written import Written
-from ....hw.arch.written_chain import ChainedWritten
-from ..queue import Pair, Queue, turn
+from ..queue import Pair, Queue
+from .asking import Asked
 from .bank import TimedBank
 from .dealt import TimedDealt
 from .gather import TimedGather
@@ -20,37 +20,7 @@ from .in_step import TimedArray
 from .results import TimedResult
 from .rows import TimedRows
 from .stage import Sink
-
-# Coordinates that wait in front of a bank.
-_ASKED = 2
-
-
-def is_timed(buffers: Sequence[PrivateBuffer], results: Sequence[Written], operations: int, balanced: bool) -> bool:
-    """Whether there is a model of all of their banks. balanced: rows of the array take each other's work."""
-    if any(isinstance(each, ChainedWritten) or each.sums for each in results):
-        return False
-    return all(_is_timed(bank, operations, balanced) and not buffer.others for buffer in buffers for bank in buffer.banks)
-
-
-def _is_timed(bank: Bank, operations: int, balanced: bool) -> bool:
-    # A tensor that serves more operations gives words for these, too, and asks for what they gather: words that are not known.
-    return not (bank.wide or bank.is_chain or (bank.bases and balanced) or operations % bank.operations)
-
-
-class Fork:
-    """A port by whose coordinates banks gather: a pair goes to all of these, and to the array, each when it has room."""
-
-    def __init__(self, sinks: Sequence[Sink]) -> None:
-        self._sinks = sinks
-        self._gone = [False for _ in sinks]
-
-    def offer(self, pair: Pair) -> bool:
-        """Whether all have it with this cycle."""
-        self._gone = [gone or sink.offer(pair) for gone, sink in zip(self._gone, self._sinks)]
-        taken = all(self._gone)
-        if taken:
-            self._gone = [False for _ in self._gone]
-        return taken
+from .wide import Settings, TimedWide
 
 
 class Around:
@@ -58,38 +28,44 @@ class Around:
 
     def __init__(self, buffers: Sequence[PrivateBuffer], fills: Mapping[str, Sequence[int]],
                  given: Mapping[str, Sequence[tuple[int, int]]], sink: Callable[[str], Sink],
-                 results: Sequence[Written], operations: int, leaving: Mapping[str, Queue]) -> None:
-        """sink: of the port that the pairs of a bank go to.  leaving: by port, what those that have results give to."""
+                 results: Sequence[Written], operations: int, leaving: Mapping[str, Queue], settings: Settings,
+                 balanced: bool) -> None:
+        """sink: of the port that the pairs of a bank go to.  leaving: by port, what those that have results give to.
+
+        balanced: rows of the array take each other's work.
+        """
+        self.is_whole = not any(operations % bank.operations for buffer in buffers for bank in buffer.banks)
         self.stored = {port for each in results for port in each.ports}
         self._results = [TimedResult(each, [leaving[port] for port in each.ports], operations // each.operations)
                          for each in results]
-        self._queues = list[Queue]()
-        self._banks = list[TimedBank | TimedGather]()
-        asks: dict[str, list[Queue]] = {}
-        for buffer in buffers:
-            for names in buffer.asks:
-                for name in names:
-                    self._queues.append(Queue(_ASKED))
-                    asks.setdefault(name, []).append(self._queues[-1])
-        self.entries: dict[str, Sink] = {name: Fork([sink(name), *queues]) for name, queues in asks.items()}
-        waiting = {name: iter(queues) for name, queues in asks.items()}
+        self._asked = Asked(buffers, sink, balanced)
+        self.entries = self._asked.forks
+        self._banks = list[TimedBank | TimedGather | TimedWide]()
+        # The first one that is short tells lengths.
+        lengths = [sink(LENGTH)] if any(bank.short for buffer in buffers for bank in buffer.banks) else []
         for buffer in buffers:
             for nth, (bank, names) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 fed = {name: fills[buffer.name(nth, name)] for name in bank.streams}
-                sinks = [self.entries[name] if name in asks else sink(name) for name in names]
+                sinks = [self._asked.sink(name) for name in names]
                 pairs = [[Pair(*pair) for pair in given[name]] for name in names]
-                if bank.bases:
-                    mine = [next(waiting[port]) for port in buffer.asks[nth]]
+                if bank.wide:
+                    length = lengths.pop() if bank.short and lengths else None
+                    self._banks.append(TimedWide(bank, fed["values"], sinks, pairs, settings, length))
+                elif bank.bases:
+                    mine = [self._asked.queues[name] for name in names]
                     self._banks.append((TimedRows if bank.whole else TimedGather)(bank, fed, sinks, pairs, mine))
                 else:
                     self._banks.append((TimedDealt if bank.dealt else TimedBank)(bank, fed, sinks, pairs))
+                for at, name in enumerate(names):
+                    self._asked.shown(name, partial(self._banks[-1].shows, at))
         # Cycles in which nothing may move in the array: while a tensor is filled in, and read to a port that has none of it.
-        self.patience = 64 + 4 * (sum(map(len, fills.values())) + sum(each.words + each.stored for each in results))
+        self.patience = 64 + 4 * (sum(map(len, fills.values())) + sum(each.words + each.stored for each in results)
+                                  + sum(bank.values + bank.fibers for buffer in buffers for bank in buffer.banks))
 
     @property
     def is_over(self) -> bool:
-        """Whether ports have all that they get."""
-        return all(bank.is_over for bank in self._banks) and all(each.is_over for each in self._results)
+        """Whether ports have all that they get, but for operations that a tensor may serve beyond those asked for."""
+        return (not self.is_whole or all(bank.is_over for bank in self._banks)) and all(each.is_over for each in self._results)
 
     @property
     def last(self) -> int:
@@ -100,6 +76,7 @@ class Around:
         """What is decided from registers alone."""
         for bank in self._banks:
             bank.begin()
+        self._asked.begin()
 
     def step(self) -> None:
         """Do a cycle, in which ports are offered what is for them."""
@@ -110,7 +87,7 @@ class Around:
 
     def end(self) -> None:
         """The end of a cycle."""
-        turn(self._queues)
+        self._asked.end()
 
 
 def cycles(spatial: Spatial, words: Mapping[str, int], operations: int, lengths: Sequence[int] | None,
@@ -118,11 +95,14 @@ def cycles(spatial: Spatial, words: Mapping[str, int], operations: int, lengths:
     """From the first cycle to the last word of an array in step, both included."""
     array = TimedArray(spatial, words, operations, lengths)
     around = held(array.stages.__getitem__, {})
+    stands = 0
     while not array.is_over:
         array.begin()
         around.begin()
         around.step()
         around.end()
         array.end()
+        stands = 0 if array.moves else stands + 1
+        assert stands < around.patience, "all words of its operations come"
     assert around.is_over, "banks give all that they hold"
     return array.last + 1

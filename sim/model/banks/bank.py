@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 
+from ....hw.arch.chain import ChainedBank
 from ....hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LANES, Bank
 from ....hw.spatial.buffer.private_buffer import AHEAD
 from ..private_buffer import requested
 from ..queue import Pair, Queue, turn
 from .bits import BitScan
+from .chain import TimedChain
 from .lists import ListScan
-from .stage import DONE, STOP, Sink, Stage
+from .stage import DONE, STOP, Sink, Stage, blocks
 from .stored_level import StoredLevel
 
 
@@ -29,7 +31,11 @@ class TimedBank:
         self._bank, self._sinks, self._pairs = bank, sinks, [deque(each) for each in pairs]
         self._left = sum(map(len, self._pairs))
         self._values = StoredLevel(bank.lines, LANES, fills["values"], True)
-        self._level = self._scanned(fills) if bank.has_zeros_left_out else None
+        self._level = self._scanned(fills) if bank.is_scanned else None
+        # Of fibers whose zeros are left out as they are read, the values of each tensor.
+        is_sifted = isinstance(bank, ChainedBank) and bank.sifted
+        self._sifted = [array for array, in blocks(fills["values"], 1)] if is_sifted else []
+        self._tensor = 0
         # Coordinates in front of the ports, references in front of the values.
         self._ahead, self._refs = deque[int](), deque[int]()
         self._given = [False, False]        # of the token of a level: to whom
@@ -50,12 +56,19 @@ class TimedBank:
         if self._level is not None:
             self._level.begin()
 
+    def shows(self, at: int) -> Pair | None:
+        """The pair that it offers to a sink in this cycle."""
+        if self._skews:
+            return self._skews[at].head
+        return self._pairs[at][0] if at == self._dealt() else None
+
     def step(self) -> None:
         """Do a cycle, in which sinks are offered what is for them."""
         values, level, refs = self._values, self._level, self._refs
         for skew, sink in zip(self._skews, self._sinks):
             skew.takes = skew.head is not None and sink.offer(skew.head)
-        takes = self._deal()
+        takes = self._drops() or self._deal()
+        self._tensor += takes and values.head == DONE
         has_room = len(refs) < 2
         if refs and values.offer(refs[0]):
             refs.popleft()
@@ -78,6 +91,8 @@ class TimedBank:
     def _scanned(self, fills: Mapping[str, Sequence[int]]) -> Stage:
         """The level."""
         bank = self._bank
+        if isinstance(bank, ChainedBank):
+            return TimedChain(bank, fills)
         words = fills[bank.streams[0]]
         if bank.kind == COMPRESSED:
             return StoredLevel(2 * bank.lines, LANES, words, False)     # half of it for segments, half for coordinates
@@ -90,6 +105,8 @@ class TimedBank:
         loop = bank.loops[0] if bank.is_along else None
         one = [token for place, _ in steps for token in (
             (*(place + n * loop.stride for n in range(loop.extent)), STOP) if loop else (place,))]
+        if isinstance(bank, ChainedBank):
+            one = [*range(bank.links[0].fibers)]
         self._request, self._asked = [*one * bank.operations, DONE], 0
         return [sink for _, sink in steps]
 
@@ -114,14 +131,25 @@ class TimedBank:
             self._given = [False, False]
         return ends
 
+    def _dealt(self) -> int | None:
+        """To which port the value that is there goes, if one is."""
+        head = self._values.head
+        if head is None or head == DONE or not self._begun or (self._level is not None and not self._ahead) or self._drops():
+            return None
+        return self._turns[self._turn]
+
+    def _drops(self) -> bool:
+        """Whether the value that is there is a zero that no port gets."""
+        head = self._values.head
+        if not self._sifted or head is None or head < 0 or not self._begun or not self._ahead:
+            return False
+        return not self._sifted[self._tensor][head] % (1 << self._bank.bits)
+
     def _deal(self) -> bool:
         """Give the value that is there to the port whose turn it is; whether it goes."""
-        head = self._values.head
-        if head is None or not self._begun or (self._level is not None and not self._ahead):
-            return False
-        if head == DONE:
-            return True
-        at = self._turns[self._turn]
+        head, at = self._values.head, self._dealt()
+        if at is None:
+            return head == DONE and self._begun and (self._level is None or bool(self._ahead))
         sink: Sink = self._skews[at] if self._skews else self._sinks[at]
         if not sink.offer(self._pairs[at][0]):
             return False

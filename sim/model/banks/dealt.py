@@ -14,17 +14,20 @@ class TimedDealt(TimedBank):
 
     _place = 0      # elements of this fiber that have a port
 
+    def _dealt(self) -> int | None:
+        at = super()._dealt()
+        return None if at is None or self._place == self._bank.dealt else at + self._place
+
     def _deal(self) -> bool:
-        head, dealt = self._values.head, self._bank.dealt
+        head, at = self._values.head, self._dealt()
         if head is None or not self._begun or not self._ahead:
             return False
         if head == DONE:
             return True
-        if self._place == dealt:
+        if at is None:
             assert head == STOP, "a fiber has no more elements than ports"
             self._place, self._turn = 0, (self._turn + 1) % len(self._turns)
             return True
-        at = self._turns[self._turn] + self._place
         if not self._sinks[at].offer(self._pairs[at][0]):
             return False
         self._pairs[at].popleft()

@@ -45,6 +45,10 @@ class TimedGather:
         """What is decided from registers alone."""
         self._values.begin()
 
+    def shows(self, at: int) -> Pair | None:
+        """The pair that it offers to a sink in this cycle."""
+        return self._given[at][0] if self._given[at] else None
+
     def step(self) -> None:
         """Do a cycle, in which sinks are offered what is for them."""
         values, refs, under_way = self._values, self._refs, self._under_way

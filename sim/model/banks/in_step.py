@@ -12,6 +12,7 @@ Source:  `Wave`, `Beat`, `ShortBeat`, `Loading`, `Stage`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 
 from ....hw.arch.spatial import LENGTH, Chain, Port, Spatial
 from ....hw.spatial.array.wave import LATENCY, RESULT
@@ -84,7 +85,8 @@ class TimedArray:
         self._gives = [max((LATENCY + RESULT + spatial.ranks[port.position] for port in spatial.outputs
                             if at in _launched(spatial, port)), default=None) for at in range(spatial.launches)]
         self._later: list[int] = []         # launches of operations that are under way
-        self._phase = self._done = 0
+        self._phase = self._done = self._begun = 0
+        self.moves = False      # something goes on in this cycle
         self._now = self.last = 0
         self.is_over = False
 
@@ -106,20 +108,24 @@ class TimedArray:
             taken |= self._advance(at, begins)
         for stage in self.stages.values():
             stage.begin(id(stage) in taken)
+        self.moves = steps or bool(taken)
         if self._phase >= spatial.interval:
             self._phase = 0
 
     def end(self) -> None:
         for stage in self.stages.values():
+            self.moves |= stage.given is not None
             stage.end()
         self._now += 1
 
     def _advance(self, at: Sequence[int], begins: bool) -> set[int]:
         """A step is done: what leaves, and where operations are then. Whether a length is taken."""
-        for launch in at:
-            if (later := self._gives[launch]) is not None:
+        self._begun += begins
+        for operation, launch in zip(count(self._begun - 1, -1), at):
+            # Buffers may have words of more operations than are asked for.
+            if operation < self._operations and (later := self._gives[launch]) is not None:
                 self.last = max(self.last, self._now + later)
-        lasts = self._spatial.launches if self._lengths is None else self._lengths[self._done]
+        lasts = self._spatial.launches if self._lengths is None else self._lengths[min(self._done, len(self._lengths) - 1)]
         self._later = [launch + 1 for launch in at if launch + 1 < lasts]
         ended = len(at) - len(self._later)
         self._done += ended
