@@ -201,7 +201,13 @@ class Concerns:
         """The private buffers of operands, with what each pass says of them."""
         array = self.elastic or self.spatial
         results = {each.name for each in array.results}
-        return tuple(private_buffer(name, buffer, array) for name, buffer in self._ordered.items() if name not in results)
+        found = tuple(private_buffer(name, buffer, array) for name, buffer in self._ordered.items() if name not in results)
+        kept = {each.buffer.tensor: bank.operations for each in found for bank in each.buffer.banks
+                if bank.wide and bank.operations > 1}
+        if len(set(kept.values())) > 1:
+            raise UserError(f"rows of {' and '.join(kept)} serve {' and '.join(map(str, kept.values()))} operations, and one "
+                            "number says for all how many share a tensor", "buffers", "give them the same operations")
+        return found
 
     @property
     def private(self) -> tuple[PrivateBuffer, ...]:

@@ -240,6 +240,9 @@ OF_BYTES = sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8")
      "  try: choose another order of levels, or leave out wide"),
     (lambda: _design(A=_wide(banks=4)).private,
      "buffers: A: it is wide, which buffers of one bank and of arrays in step can be\n  try: leave out wide"),
+    (lambda: _design(A=_wide(operations=2), B=_wide(operations=3)).private,
+     "buffers: rows of A and B serve 2 and 3 operations, and one number says for all how many share a tensor\n"
+     "  try: give them the same operations"),
     (lambda: dataclasses.replace(_design(A=WIDE), functionality=OF_BYTES).private,
      "buffers: A: a row of A has 32 bits\n  try: make it whole words of 64, or leave out wide"),
     (lambda: _design(A=WIDE, B=WIDE, C=_wide(order=(1, 0))).accelerator(),
