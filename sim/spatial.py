@@ -95,7 +95,7 @@ class Held:
         """They around an array, from what they give."""
         balanced = isinstance(array, Elastic) and any(isinstance(unit.kind, Balance) for unit in array.units)
         return lambda sink, leaving: Around(self.buffers, self.fills, given, sink, self.results, self.operations, leaving,
-                                            self._wide, balanced)
+                                            self._wide, balanced, self.is_whole)
 
     def streams(self, words: Mapping[str, list[int]]) -> dict[str, Sequence[int]]:
         """The words of all streams, from those of the array alone."""
@@ -106,6 +106,11 @@ class Held:
         fed = {name for buffer in self.buffers for names in buffer.sinks for name in names}
         fed |= {LENGTH} if any(bank.short for bank in self._banks()) else set()
         return [name for name in ports if name not in fed]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no tensor serves more operations than there are."""
+        return not any(self.operations % bank.operations for bank in self._banks())
 
     def settings(self) -> dict[str, int]:
         """Of buffers of rows: as many operations share a tensor as may, and have all launches."""
@@ -138,7 +143,8 @@ def run_tokens(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations
     lengths = inputs.get(LENGTH)
     outputs = simulate(spatial, words, operations, lengths)
     alone = {name: len(each) for name, each in inputs.items() if name in held.kept(inputs)}
-    return Ran(outputs, timed_cycles(spatial, alone, operations, lengths, held.around(held.ports(whole=True), spatial)))
+    offered = given if held.is_whole else held.ports(whole=True)
+    return Ran(outputs, timed_cycles(spatial, alone, operations, lengths, held.around(offered, spatial)))
 
 
 def back_to_back(spatial: Spatial, operations: int) -> int:

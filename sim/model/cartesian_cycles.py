@@ -98,8 +98,12 @@ def cycles(kind: Cartesian, inputs: Mapping[str, Sequence[int]]) -> int:
     queues = _Queues(kind)
     busy_until = kind.words         # banks are set to 0, and then leave
     cycle, pending, closing, waited = -1, list[int | None](), False, False
+    # Cycles without a step: vectors are held, products leave their FIFOs, and the sums before leave theirs.
+    patience = 8 + 2 * kind.words + sum(map(len, inputs.values())) + kind.left * kind.right * kind.lanes * kind.depth
+    stepped = 0
     while lefts or pending or closing:
         cycle += 1
+        assert cycle - stepped < patience, "each fiber on the left has one on the right, whose last vector ends it"
         moves = bool(pending) and queues.room(pending)
         left = lefts[0] if lefts else None
         steps = (left is not None and held.there is not None and not closing and cycle > kind.words and (not pending or moves))
@@ -112,6 +116,7 @@ def cycles(kind: Cartesian, inputs: Mapping[str, Sequence[int]]) -> int:
         right = held.there
         held.step(steps, free)
         if steps and left is not None and right is not None:
+            stepped = cycle
             pending = [None if a is None or b is None else (a + b) % kind.banks for a in left.places for b in right.places]
             if right.last:
                 lefts.popleft()

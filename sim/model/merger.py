@@ -152,6 +152,7 @@ class _Lane:
                 o.put(given)
             for source, queue in fed:
                 queue.append(source.popleft())
+            assert gone or fed or any(x_count or y_count for _, (x_count, y_count, _) in moves), "each fiber has its end"
             step += 1
         return [stream[at] for at in range(len(streams[0])) for stream in streams if at < len(stream)], last
 

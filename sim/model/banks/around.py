@@ -29,12 +29,12 @@ class Around:
     def __init__(self, buffers: Sequence[PrivateBuffer], fills: Mapping[str, Sequence[int]],
                  given: Mapping[str, Sequence[tuple[int, int]]], sink: Callable[[str], Sink],
                  results: Sequence[Written], operations: int, leaving: Mapping[str, Queue], settings: Settings,
-                 balanced: bool) -> None:
+                 balanced: bool, is_whole: bool) -> None:
         """sink: of the port that the pairs of a bank go to.  leaving: by port, what those that have results give to.
 
-        balanced: rows of the array take each other's work.
+        balanced: rows of the array take each other's work.  is_whole: no tensor serves more operations than there are.
         """
-        self.is_whole = not any(operations % bank.operations for buffer in buffers for bank in buffer.banks)
+        self.is_whole = is_whole
         self.stored = {port for each in results for port in each.ports}
         self._results = [TimedResult(each, [leaving[port] for port in each.ports], operations // each.operations)
                          for each in results]

@@ -1,7 +1,7 @@
 """Arrays with private buffers take in engine `tokens` the cycles of their Verilog."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from sardonyx import spatial as sp
 from sardonyx.hw.arch.errors import UserError
 
 i, j, k = sp.indices("i j k")
-A, B = sp.inputs("A B")
+A, B, D = sp.inputs("A B D")
 PRODUCT = sp.functionality("C(i,j) = A(i,k) * B(k,j)")
 INPUT, OUTPUT, HEXAGONAL = ([[0, 0, 1], [1, 0, 0], [1, 1, 1]], [[1, 0, 0], [0, 1, 0], [1, 1, 1]],
                             [[1, 0, -1], [0, 1, -1], [1, 1, 1]])
@@ -134,7 +134,6 @@ def test_a_tensor_may_serve_more_operations_than_there_are(name: str, banks: int
 @cache
 def met(either: bool) -> sp.Design:
     """Two operands find together which elements of B are gathered."""
-    D = sp.inputs("D")
     of_a, of_d = A(i, k) == 0, D(k, j) == 0
     text, skips = (("(A(i,k) + D(k,j)) * B(k,j)", [sp.skip(k, where=of_a & of_d)]) if either else
                    ("A(i,k) * D(k,j) * B(k,j)", [sp.skip(k, where=of_a), sp.skip(k, where=of_d)]))
@@ -151,9 +150,10 @@ def moved(kind: str, grain: str) -> sp.Design:
                      buffers={"B": sp.Buffer("dense", kind, words=16, order=(1, 0))})
 
 
-@pytest.mark.parametrize("made", [
-    lambda: moved("dense", "row"), *(pytest.param(each, marks=pytest.mark.slow) for each in (
-        lambda: moved("dense", "pe"), lambda: moved("compressed", "row"), lambda: met(False), lambda: met(True)))])
+@pytest.mark.parametrize("made", [pytest.param(partial(moved, "dense", "row"), id="rows move"), *(
+    pytest.param(each, marks=pytest.mark.slow, id=name) for name, each in (
+        ("PEs move", partial(moved, "dense", "pe")), ("rows move, searched", partial(moved, "compressed", "row")),
+        ("both", partial(met, False)), ("either", partial(met, True))))])
 @settings(max_examples=10)
 @given(operations=st.integers(1, 7), seed=st.integers(0, 1 << 30))
 def test_what_is_gathered_by_two_or_where_work_moves_takes_the_cycles_of_the_verilog(
