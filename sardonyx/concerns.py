@@ -112,7 +112,7 @@ class Concerns:
 
     @functools.cached_property
     def _skips(self) -> tuple[Skip, ...]:
-        return checked(self.sparsity, whole(self.functionality), isinstance(self.dataflow, Lanes))
+        return checked(self.sparsity, whole(self.functionality), not isinstance(self.dataflow, Vectors))
 
     @functools.cached_property
     def vectored(self) -> Vectored | None:

@@ -17,11 +17,13 @@ from .compiler.spatial.laned import Laned, Side
 from .hw.arch.cartesian import LEFT, RIGHT
 from .hw.arch.errors import UserError
 from .hw.arch.logic import Apply, Constant, Feed, Logic
-from .hw.arch.outer_product import ADD, LARGEST, MULTIPLY, SMALLEST, VALUE_BITS, OuterProduct
+from .hw.arch.outer_product import MULTIPLY, VALUE_BITS, OuterProduct
+from .hw.arch.reduction import ADD, ALL, ANY, LARGEST, SMALLEST, TIMES
 from .sim.golden.scattered import MEANING
 from .sparse_products import within
 
 MOST_PAIRS, MOST_DENSE, MOST_TERMS = 1 << 22, 1 << 22, 1 << 20
+REDUCED = {ADD: np.add, LARGEST: np.maximum, SMALLEST: np.minimum, TIMES: np.multiply, ALL: np.logical_and, ANY: np.logical_or}
 # Of random operands: places of an index at most, how many of them are not 0, and runs of a list.
 EXTENT, NONZEROS, LONGEST = 48, 5, 9
 # Of those of a shape, how much is not 0.
@@ -137,7 +139,7 @@ def added(kind: OuterProduct, runs: Elements) -> Elements:
     """The sum of all runs of a list, or what else they become, where one of them has an element."""
     keys, at = np.unique(runs.places[:, 0] * runs.shape[2] + runs.places[:, 2], return_inverse=True)
     sums = np.full(len(keys), kind.first, np.int64)
-    {ADD: np.add, LARGEST: np.maximum, SMALLEST: np.minimum}[kind.reduction].at(sums, at, runs.values)
+    REDUCED[kind.reduction].at(sums, at, runs.values)
     return Elements(np.column_stack(np.divmod(keys, runs.shape[2])), wrapped(sums), (runs.shape[0], runs.shape[2]))
 
 

@@ -19,7 +19,8 @@ from .compiler.spatial.laned import Laned, Side
 from .compiler.spatial.lanes import Lanes
 from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import ADD, LARGEST, MOST_MEMORY, MULTIPLY
+from .hw.arch.outer_product import MOST_MEMORY, MULTIPLY
+from .hw.arch.reduction import ADD, LARGEST, NAMES, SMALLEST, TIMES
 from .lane_hardware import simulated
 from .lane_operands import MOST_PAIRS, Elements, added, check_extents, products, random, taken, value
 from .outcome import Computed, Outcome
@@ -70,8 +71,10 @@ def explained(made: Laned, functionality: Recurrences, dataflow: Lanes, skips: t
 def _met(made: Laned) -> str:
     if made.kind.reduction == ADD:
         return f"equal {made.inner} added"
-    what = "largest" if made.kind.reduction == LARGEST else "smallest"
-    return f"of equal {made.inner} the {what}, {made.kind.first:,} at {'least' if made.kind.reduction == LARGEST else 'most'}"
+    if made.kind.reduction == TIMES:
+        return f"equal {made.inner} multiplied"
+    bound = {LARGEST: " at least", SMALLEST: " at most"}.get(made.kind.reduction, " to begin with")
+    return f"of equal {made.inner} {NAMES[made.kind.reduction]}, {made.kind.first:,}{bound}"
 
 
 def _fiber(side: Side) -> str:

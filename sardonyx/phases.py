@@ -26,7 +26,8 @@ from .compiler.spatial.lanes import Lanes, Runs
 from .concerns import Concerns
 from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import ADD, BOTH, MERGE, MULTIPLY, VALUE_BITS
+from .hw.arch.outer_product import BOTH, MERGE, MULTIPLY, VALUE_BITS
+from .hw.arch.reduction import ADD
 from .lane_operands import added, coordinates, elements, products
 from .outcome import Computed, Outcome, silent
 from .outer_products import OuterProductDesign

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import OPERATIONS
-from ...hw.arch.outer_product import LARGEST, SMALLEST
+from ...hw.arch.reduction import NEUTRAL, REDUCTIONS
 from .recurrence import INPUT, UPPER, VARIABLE, Assignment, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
 from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
 
@@ -22,8 +22,8 @@ ELSEWHERE = "'"
 
 
 def checked(skips: Sequence[Skip], recurrences: Recurrences, reduces: bool = False) -> tuple[Skip, ...]:
-    """Skips of some recurrences; one whose condition is either of two becomes two. reduces: where a wire goes parts of what was
-    the largest or smallest along it are compared, not added up."""
+    """Skips of some recurrences; one whose condition is either of two becomes two. reduces: where a wire goes that values cut,
+    parts of what was the largest along it, say, are compared, not added up."""
     if len(skips) > MOST_SKIPS:
         raise UserError(f"there are {len(skips)} skips", "sparsity", f"use {MOST_SKIPS} or fewer")
     found = tuple(part for skip in skips for part in _parts(skip))
@@ -35,7 +35,7 @@ def checked(skips: Sequence[Skip], recurrences: Recurrences, reduces: bool = Fal
     _check_circle(found)
     for skip in found:
         if not skip.of or len(zeros(skip.where)) == 1:
-            _check_same(skip, recurrences, reduces)
+            _check_same(skip, recurrences, reduces and not (skip.is_static or skip.of))
     return found
 
 
@@ -105,9 +105,8 @@ def _check_circle(skips: Sequence[Skip]) -> None:
 
 
 def _stays(one: Assignment, value: Expr, recurrences: Recurrences) -> bool:
-    """Whether a variable stays what it was: the largest or smallest so far and a number, with which, or beyond which, it
-    begins."""
-    if not isinstance(value, Call) or value.operation not in (LARGEST, SMALLEST):
+    """Whether a variable stays what it was: the largest so far, say, and a number, with which, or beyond which, it begins."""
+    if not isinstance(value, Call) or value.operation not in REDUCTIONS or value.operation in NEUTRAL:
         return False
     own = [each for each in value.operands if isinstance(each, Read) and each.name == one.target.name]
     numbers = [each.value for each in value.operands if isinstance(each, Number)]

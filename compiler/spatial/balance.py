@@ -19,6 +19,7 @@ from dataclasses import replace
 from ...hw.arch.elastic import FIBER, MOST_LANES, Border, Elastic, Link, Unit, Worker
 from ...hw.arch.elastic import Balance as Unloaded
 from ...hw.arch.errors import UserError
+from ...hw.arch.reduction import ADD, NAMES
 from ..lang.balance import Balance
 from .points import Point
 
@@ -47,6 +48,9 @@ class _Balancer:
         if not all(isinstance(unit.kind, Worker) and unit.kind.sums for unit in self.elastic.units):
             raise UserError("results are fibers, of which a port gives a pair a cycle, whichever row computed it", str(first),
                             "choose a transform with the sum in time")
+        if reductions := {unit.kind.reduction for unit in self.elastic.units if isinstance(unit.kind, Worker)} - {ADD}:
+            raise UserError(f"the two items of a row are added, and a result is {NAMES[reductions.pop()]}", str(first),
+                            "leave it out")
         if first.part != self.elastic.time:
             raise UserError(f"{first.part} is in space, and work is parted along {self.elastic.time}, which is time",
                             str(first), f"give a condition on {self.elastic.time}")

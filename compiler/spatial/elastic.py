@@ -2,10 +2,10 @@
 
 All indices but one are axes of PEs; along the last one, fibers go through each PE. An operand that has this index is a fiber,
 any other one a word in each operation. A PE has it from a neighbour where the wire was not cut, else from a port. A sum along
-the fibers stays in its PE; along PEs it is handed on, or, where skips cut it, added up by a tree of mergers (`merged`). Where a
-skipped index of the result is one of PEs, its coordinate is known when the word with it is there: a spread leads the fibers of
-PEs to their rows in front of the mergers. A sum as a tree has PEs by the digits of its index; operands and skips are those of
-the index itself.
+the fibers stays in its PE; along PEs it is handed on, or, where skips cut it, added up by a tree of mergers (`merged`). So is
+the largest, or any other reduction that is the same in parts, each of which begins with 0. Where a skipped index of the result
+is one of PEs, its coordinate is known when the word with it is there: a spread leads the fibers of PEs to their rows in front
+of the mergers. A sum as a tree has PEs by the digits of its index; operands and skips are those of the index itself.
 
 Input:   Pruned, Transform.
 Output:  Elastic.
@@ -40,6 +40,7 @@ from ...hw.arch.elastic import (
 )
 from ...hw.arch.errors import UserError
 from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, width
+from ...hw.arch.reduction import ADD, NAMES
 from ...hw.arch.spatial import MOST_CELLS, Shaped
 from ..lang.balance import PE, Balance
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number, Read
@@ -193,18 +194,24 @@ class _Maker:
             name = _name(self._at(place))
             operands = [Taken(each.name, self.recurrences.bits(each.tensor), self._form(each), counts.get((name, each.name), 0))
                         for each in self.parts.operands]
-            logic = self._logic(self.parts.value)
+            logic, reduction = self._logic(self.parts.value), self.parts.reduction
+            if self.ways and self.time not in self.ways and reduction != ADD:
+                logic = Apply(reduction, (Constant(0), logic))
             for total, way in self._chained(place):
                 operands.append(Taken(total, self.bits, FIBER))
-                logic = Apply("add", (Feed(total, 0), logic))
+                logic = Apply(reduction, (Feed(total, 0), logic))
                 self.links.append(Link((_name(self._at({**place, way: place[way] - 1})), "o"), (name, total)))
             bits = {each.name: each.bits for each in operands}
+            if reduction != ADD and (wide := width(self._logic(self.parts.value), bits.__getitem__)) > self.bits:
+                raise UserError(f"{self.parts.total} has {self.bits} bits, and {NAMES[reduction]} of values of {wide} bits, "
+                                "which wrap, is not the same in parts", "functionality",
+                                f"declare {self.parts.total} with more bits")
             if (wide := width(logic, bits.__getitem__)) > MOST_BITS:
                 raise UserError(f"what is assigned to {self.parts.total} has {wide} bits", "functionality",
                                 f"at most {MOST_BITS} bits are computed at once")
             self.units.append(Unit(name, Worker(
                 tuple(operands), self.join, self.carriers, logic, self.bits, sums=self.time in self.ways,
-                quiet=not self._is_chain and self.time not in self.ways, row=row)))
+                quiet=not self._is_chain and self.time not in self.ways, row=row, reduction=reduction)))
 
     @property
     def _is_chain(self) -> bool:
@@ -271,7 +278,7 @@ class _Maker:
             fixed = iter(group)
             at_port = tuple((index, ALONG if index == self.time else next(fixed)) for index in result)
             name = f"{self.parts.result}_{_text(group)}" if group else self.parts.result
-            end, units, links = merged(ends, f"merge_{_text(group)}", self.bits)
+            end, units, links = merged(ends, f"merge_{_text(group)}", self.bits, self.parts.reduction)
             self.units += units
             self.outputs.append(Border(name, self.parts.result, form, at_port))
             self.links += [*links, Link(end, ("", name))]

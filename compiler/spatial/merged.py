@@ -1,4 +1,4 @@
-"""Add up the fibers of PEs by a tree of mergers, each of which adds two by their coordinates.
+"""Add up the fibers of PEs by a tree of mergers, each of which adds two by their coordinates, or finds the larger values, say.
 
 The levels of a tree that the functionality has are those of its mergers: the fibers of the innermost digit become one first,
 then what is left along the next one. The fibers of a level meet in pairs, as those of a sum without a tree do.
@@ -14,12 +14,13 @@ from collections.abc import Mapping
 
 from ...hw.arch.elastic import Link, Unit, adder
 from ...hw.arch.logic import Apply, Feed
+from ...hw.arch.reduction import ADD
 from .points import Point
 
 End = tuple[str, str]
 
 
-def merged(ends: Mapping[Point, End], name: str, bits: int) -> tuple[End, list[Unit], list[Link]]:
+def merged(ends: Mapping[Point, End], name: str, bits: int, reduction: str = ADD) -> tuple[End, list[Unit], list[Link]]:
     """The sum of fibers of values of some bits; units are called `name` and a number."""
     units: list[Unit] = []
     links: list[Link] = []
@@ -31,7 +32,7 @@ def merged(ends: Mapping[Point, End], name: str, bits: int) -> tuple[End, list[U
         for left in groups.values():
             while len(left) > 1:
                 first, second = left.pop(0), left.pop(0)
-                unit = Unit(f"{name}_{len(units)}", adder(bits, Apply("add", (Feed("x", 0), Feed("y", 0)))))
+                unit = Unit(f"{name}_{len(units)}", adder(bits, Apply(reduction, (Feed("x", 0), Feed("y", 0)))))
                 units.append(unit)
                 links += [Link(first, (unit.name, "x")), Link(second, (unit.name, "y"))]
                 left.append((unit.name, "o"))

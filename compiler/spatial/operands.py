@@ -1,7 +1,7 @@
 """What recurrences are made of, where they have the usual form: operands that are handed on, and a sum or a value of them.
 
     a(i, j.lower, k) = A(i, k); a(i, j, k) = a(i, j - 1, k)        an operand: A, handed on along j
-    c(i, j, k.lower) = 0; c(i, j, k) = c(i, j, k - 1) + ...        the sum, along k
+    c(i, j, k.lower) = 0; c(i, j, k) = c(i, j, k - 1) + ...        the sum, along k, or the largest, by max(c(i, j, k - 1), ...)
     C(i, j) = c(i, j, k.upper)                                     the result
 
 ``derive`` makes this form, and ``tree`` one whose sum has several levels, each along a digit.
@@ -15,6 +15,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError, shown
+from ...hw.arch.reduction import ADD, FROM_ZERO
 from ..lang.recurrence import (
     INPUT,
     LOWER,
@@ -66,6 +67,7 @@ class Usual:
     value : Expr         What it is at a point, or what is added there; over operands.
     result : str         The output.
     indices : tuple      Of an element of it.
+    reduction : str      Of `FROM_ZERO`: by what it is a sum, from 0 on.
     """
 
     operands: tuple[Operand, ...]
@@ -74,6 +76,7 @@ class Usual:
     value: Expr
     result: str
     indices: tuple[str, ...]
+    reduction: str = ADD
 
     @property
     def way(self) -> str:
@@ -93,11 +96,11 @@ def usual(recurrences: Recurrences) -> Usual:
     assert isinstance(out.value, Read), "outputs are assigned variables"
     trees = places(recurrences)
     total, indices = out.value.name, _plain(out, out.target, trees)
-    way, value, place = _total(total, [one for one in recurrences.assignments if one.target.name == total])
+    way, value, place, reduction = _total(total, [one for one in recurrences.assignments if one.target.name == total])
     levels = [(total, way)] if way else []
     while trees and isinstance(value, Read) and any(isinstance(at, Plane) for at in value.at):
         inner = value.name
-        way, value, place = _total(inner, [one for one in recurrences.assignments if one.target.name == inner])
+        way, value, place, _ = _total(inner, [one for one in recurrences.assignments if one.target.name == inner])
         levels.insert(0, (inner, way))
     copies: dict[str, Operand] = {}
     sums = {total, *(name for name, _ in levels)}
@@ -122,7 +125,7 @@ def usual(recurrences: Recurrences) -> Usual:
             used[read.name] = copies[read.name]
         else:
             raise _mistake(f"{shown(str(place), 120)} reads {read}", "read operands at the point itself")
-    return Usual(tuple(used.values()), total, tuple(levels), _renamed(value, names), out.target.name, indices)
+    return Usual(tuple(used.values()), total, tuple(levels), _renamed(value, names), out.target.name, indices, reduction)
 
 
 def _fresh(name: str, taken: Container[str]) -> str:
@@ -153,19 +156,20 @@ def _copy(name: str, found: list[Assignment], copies: Mapping[str, Operand], rec
     raise _mistake(f"{name} does not hand on an element of an input", "assign it at a lower plane, and from the point before")
 
 
-def _total(name: str, found: list[Assignment]) -> tuple[str, Expr, Assignment]:
-    """Along which index a variable is a sum, and of what; or what it is."""
+def _total(name: str, found: list[Assignment]) -> tuple[str, Expr, Assignment, str]:
+    """Along which index a variable is a sum, of what, and by which reduction; or what it is."""
     if len(found) == 1 and all(isinstance(at, Sum) and at.terms for at in found[0].target.at):
-        return "", found[0].value, found[0]
+        return "", found[0].value, found[0], ADD
     if len(found) == 2:
         border, inside = sorted(found, key=lambda one: not any(
             isinstance(at, Plane) and at.side == LOWER for at in one.target.at))
         lower = [at.index for at in border.target.at if isinstance(at, Plane) and at.side == LOWER]
-        if len(lower) == 1 and border.value == Number(0) and isinstance(inside.value, Call) and inside.value.operation == "add":
-            before, (first, second) = _before(inside.target, lower[0]), inside.value.operands
+        made = inside.value
+        if len(lower) == 1 and border.value == Number(0) and isinstance(made, Call) and made.operation in FROM_ZERO:
+            before, (first, second) = _before(inside.target, lower[0]), made.operands
             if before in (first, second):
-                return lower[0], second if first == before else first, inside
-    raise _mistake(f"{name} is neither a value nor a sum along one index that begins with 0",
+                return lower[0], second if first == before else first, inside, made.operation
+    raise _mistake(f"{name} is neither a value nor a sum, the largest or the like along one index that begins with 0",
                    "assign it as c(i, j, k - 1) + ..., and 0 at k.lower")
 
 

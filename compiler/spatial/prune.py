@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError
+from ...hw.arch.reduction import FROM_ZERO
 from ..lang.balance import PE, Balance
 from ..lang.recurrence import Number
 from ..lang.sparsity import Skip, dependencies
@@ -195,14 +196,14 @@ class _Pruner:
     def _carried(self, value: Value) -> Use | None:
         """The use by which a variable has its value from itself elsewhere: what a copy copies, or a sum adds to."""
         term = self.unrolled.values[value]
-        operands = term.operands if isinstance(term, Compute) and term.operation == "add" else (term,)
+        operands = term.operands if isinstance(term, Compute) and term.operation in FROM_ZERO else (term,)
         return next((each for each in operands if isinstance(each, Use) and each.variable == value[0]), None)
 
     def _term(self, value: Value) -> Term:
         term = self.unrolled.values[value]
-        if isinstance(term, Compute) and term.operation == "add":
+        if isinstance(term, Compute) and term.operation in FROM_ZERO:
             # A sum: the part that it has from itself may be left to others.
-            return Compute("add", tuple(
+            return Compute(term.operation, tuple(
                 self._sum_before(value, each) if isinstance(each, Use) and each.variable == value[0]
                 else self._read(value, each) for each in term.operands))
         return self._read(value, term)

@@ -125,7 +125,7 @@ def _choices(unrolled: Unrolled, skips: Sequence[Skip]) -> Iterator[Pruned]:
     for count in range(len(skips) + 1):
         for some in combinations(skips, count):
             try:
-                yield prune(unrolled, checked(some, whole(unrolled.recurrences)))
+                yield prune(unrolled, checked(some, whole(unrolled.recurrences), reduces=True))
             except UserError:
                 # One alone has to be right; some together may contradict each other.
                 if count == 1:

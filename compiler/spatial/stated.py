@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...hw.arch.errors import UserError
-from ...hw.arch.outer_product import ADD, REDUCTIONS
+from ...hw.arch.reduction import ADD, NEUTRAL, REDUCTIONS
 from ..lang.recurrence import (
     INPUT,
     LOWER,
@@ -104,8 +104,8 @@ class _Trace:
         """What each point adds to a sum that is carried along an index, or by what else it changes it; that, and the first."""
         first, rest = self._carried(name, index)
         if not isinstance(first, Number) or not isinstance(rest, Call) or rest.operation not in REDUCTIONS or len(
-                rest.operands) != 2 or (rest.operation == ADD and first.value):
-            raise mistake(f"{name} is not 0 before the first {index}, and then what was before and a value")
+                rest.operands) != 2 or NEUTRAL.get(rest.operation, first.value) != first.value:
+            raise mistake(f"{name} is not 0 before the first {index}, of a product 1, and then what was before and a value")
         before = [each for each in rest.operands if each == self._moved(name, index)]
         more = [each for each in rest.operands if each != self._moved(name, index)]
         if len(before) != 1:

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from .check import Identifier, OneOf, Tuple, Whole, check
 from .logic import MOST_BITS, Logic
+from .reduction import ADD, REDUCTIONS
 from .spatial import Shaped
 from .token import DATA_BITS
 
@@ -54,7 +55,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Worker(Kind):
-    """What a PE does; also a merger, which adds two fibers.
+    """What a PE does; also a merger, of two fibers.
 
     Parameters
     ----------
@@ -63,9 +64,10 @@ class Worker(Kind):
                            All others have a pair for each coordinate that is left.
     value : Logic          Over operands, of which one that is missing counts as 0.
     bits : int             Of the result.
-    sums : bool            The result is one word, the sum of all values; else a fiber.
+    sums : bool            The result is one word, the sum of all values, or what else they become from 0 on; else a fiber.
     quiet : bool           Where a word is missing no value leaves.
     row : str              The word whose coordinate goes beside each pair of the result; "" for none.
+    reduction : str        Where it sums, of `REDUCTIONS`, what values become.
     """
 
     operands: tuple[Taken, ...]
@@ -76,6 +78,7 @@ class Worker(Kind):
     sums: bool = False
     quiet: bool = False
     row: str = ""
+    reduction: Annotated[str, OneOf(REDUCTIONS)] = ADD
 
     def __post_init__(self) -> None:
         check(self, "PE")
@@ -241,5 +244,5 @@ class Elastic:
 
 
 def adder(bits: int, logic: Logic) -> Worker:
-    """A merger of two sorted fibers ``x`` and ``y``: what either has, added where both have it."""
+    """A merger of two sorted fibers ``x`` and ``y``: what either has, by `logic` where both have it."""
     return Worker((Taken("x", bits, FIBER), Taken("y", bits, FIBER)), UNION, ("x", "y"), logic, bits)

@@ -29,6 +29,7 @@ from .command import LANE_STALLS
 from .dma import ELEMENT_BITS, MOST_PORTS, NODE_BYTES, Dma
 from .logic import Feed, Logic, Tap, leaves, width
 from .private_buffer import COMPRESSED, LINKED
+from .reduction import ADD, NAMES, NEUTRAL, REDUCTIONS
 from .token import DATA_BITS
 
 MOST_ROWS, MOST_MEMORY = 1 << DATA_BITS - 1, 1 << 13
@@ -41,8 +42,6 @@ JOB = ("columns", "left", "rows", "right", "free", "end", "terms", "height", "ta
 MERGE_JOB = ("lists", "free", "end", "height", "table")
 # Which phases there are.
 BOTH, MULTIPLY, MERGE = "both", "multiply", "merge"
-# What becomes of equal coordinates, and the number from which on it does.
-REDUCTIONS = ADD, LARGEST, SMALLEST = "add", "max", "min"
 # What went wrong; a run ends with the first.
 ERRORS = ("none", "an error response of the memory, or a list that is none", "no memory is left for nodes",
           "a row of the result has more elements than a lane has room for", "a row that there is not")
@@ -106,7 +105,7 @@ class OuterProduct:
     takes_columns, takes_rows : bool    A lane that is free takes the next column, or row; else number n is done by lane n
                         modulo `lanes`.
     reduction : str     Where rows are merged: of `REDUCTIONS`, what becomes of elements with equal columns.
-    first : int         Of the others than `ADD`: what an element is less or more than counts as this.
+    first : int         With what that begins; of sums 0, of products 1, else each element counts as met by it.
     counters : bool     With commands: registers say in how many cycles lanes wait, and for what.
     """
 
@@ -135,8 +134,9 @@ class OuterProduct:
             yield Misfit("ports", f"are {self.ports}, more than the {self.lanes} lanes", f"give {self.lanes} or fewer")
         if self.ram_bytes and not self.queue:
             yield Misfit("ram_bytes", f"are {self.ram_bytes:,} for a core whose commands nothing takes", "give it a queue")
-        if self.reduction == ADD and self.first:
-            yield Misfit("first", f"is {self.first}, and sums begin with 0", "give 0, or another reduction")
+        if (first := NEUTRAL.get(self.reduction, self.first)) != self.first:
+            yield Misfit("first", f"is {self.first}, and {NAMES[self.reduction]} begin with {first}",
+                         f"give {first}, or another reduction")
         if self.phases == MULTIPLY and self.reduction != ADD:
             yield Misfit("reduction", f"is {self.reduction}, and nothing is merged", "leave it out, or give other phases")
         if self.counters and not self.queue:

@@ -154,7 +154,8 @@ class _Pe:
         self._give(offers)
         if all(queue in self._gone for queue, _ in offers):
             self._gone.difference_update(queue for queue, _ in offers)
-            self._total = 0 if ends else wrapped(self._total + value, worker.bits)
+            self._total = 0 if ends else self._total if not matched else wrapped(
+                OPERATIONS[worker.reduction].meaning(self._total, value), worker.bits)
             self._told = not ends and not present
             for name in taken:
                 self._ins[name].takes = True

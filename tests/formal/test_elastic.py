@@ -11,6 +11,7 @@ from prover import Harness, Side, Verdict, always, assume, cover, free, prove, r
 from sardonyx.hw.arch.elastic import ALIGNED, FIBER, IN_FLIGHT, INTERSECT, UNION, WORD, Balance, Spread, Taken, Worker, adder
 from sardonyx.hw.arch.logic import Apply, Feed
 from sardonyx.hw.arch.merger import Merger
+from sardonyx.hw.arch.reduction import ADD, ALL, ANY, LARGEST, REDUCTIONS, SMALLEST, TIMES
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.array import balance, spread
 from sardonyx.hw.spatial.array.elastic_pe import ElasticPe
@@ -23,6 +24,7 @@ WORKERS = {
     "merger": adder(4, SUM),
     "word": Worker((Taken("x", 4, WORD, 1), Y), ALIGNED, ("y",), SUM, 4, quiet=True, row="x"),
     "sum": Worker((X, Y), INTERSECT, ("x", "y"), SUM, 4, sums=True),
+    "largest": Worker((X, Y), INTERSECT, ("x", "y"), SUM, 4, sums=True, reduction=LARGEST),
     "union": Worker((X, Y, Taken("z", 4, FIBER)), UNION, ("x", "y"), SUM, 4),
 }
 
@@ -63,8 +65,11 @@ class Compared(Kept):
         node: Any = m.submodules.component
         x, y, o = (getattr(node, name) for name in "xyo")
         first, second = (each.payload.value.as_signed() for each in (x, y))
-        met = {"add": first + second, "max": Mux(first > second, first, second), "min": Mux(first < second, first, second)}
-        wanted = Mux(x.payload.key == y.payload.key, met[node.operation], Mux(x.payload.key < y.payload.key, first, second))
+        met = {ADD: first + second, LARGEST: Mux(first > second, first, second), SMALLEST: Mux(first < second, first, second),
+               TIMES: first * second, ALL: (first != 0) & (second != 0), ANY: (first != 0) | (second != 0)}
+        equal = Signal(3)
+        m.d.comb += equal.eq(met[node.operation])
+        wanted = Mux(x.payload.key == y.payload.key, equal, Mux(x.payload.key < y.payload.key, first, second))
         goes = o.valid & o.ready
         always(m, "what leaves is of the lesser key", ~o.valid | (o.payload.value == wanted[:3]))
         always(m, "of equal ones both are taken, else the lesser one",
@@ -75,7 +80,7 @@ class Compared(Kept):
 def units() -> Side:
     return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()}
                 | {"node": Kept(MergeNode(Merger("merger", 2, 1, 2, bits=1))),
-                   "largest": Compared("max"), "smallest": Compared("min"), "sum": Compared("add"),
+                   **{f"node_{operation}": Compared(operation) for operation in REDUCTIONS},
                    "matrix": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=1))),
                    "stages": Kept(MergeTree(Merger("merger", 8, 1, 2, bits=1)))})
 

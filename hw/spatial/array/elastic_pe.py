@@ -111,7 +111,7 @@ class ElasticPe(Component):
         if worker.sums:
             total = Signal(signed(worker.bits))
             with m.If(there & done):
-                m.d.sync += total.eq(Mux(join.ends, 0, Mux(join.matched, total + value, total)))
+                m.d.sync += total.eq(Mux(join.ends, 0, Mux(join.matched, applied(worker.reduction, [total, value]), total)))
             m.d.comb += [self.o.payload.value.eq(total), self.o.payload.crd.eq(0)]
         else:
             m.d.comb += [self.o.payload.value.eq(value),

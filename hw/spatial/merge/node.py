@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Elaboratable, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.merger import Merger
+from ...arch.reduction import ADD
+from ..array.pe import applied
 
 
 def element(kind: Merger) -> data.StructLayout:
@@ -27,7 +29,7 @@ class MergeNode(Component):
     Parameters
     ----------
     kind : Merger
-    operation : str     What becomes of two values with equal keys: add, or max or min of numbers with a sign.
+    operation : str     Of `REDUCTIONS`, what becomes of two values with equal keys, numbers with a sign; wraps.
 
     Members
     -------
@@ -39,9 +41,9 @@ class MergeNode(Component):
     takes a cycle.
     """
 
-    def __init__(self, kind: Merger, operation: str = "add") -> None:
+    def __init__(self, kind: Merger, operation: str = ADD) -> None:
         self.kind, self.operation = kind, operation
-        self.module_name = f"merge_node_k{kind.key_bits}_w{kind.bits}" + (f"_{operation}" if operation != "add" else "")
+        self.module_name = f"merge_node_k{kind.key_bits}_w{kind.bits}" + (f"_{operation}" if operation != ADD else "")
         elements = stream.Signature(element(kind))
         super().__init__({"x": In(elements), "y": In(elements), "o": Out(elements)})
 
@@ -56,17 +58,9 @@ class MergeNode(Component):
         met = Signal(self.kind.bits)
         m.d.comb += [
             takes_x.eq(x.payload.key <= y.payload.key), same.eq(x.payload.key == y.payload.key),
-            met.eq(self._met()), o.valid.eq(there),
+            met.eq(applied(self.operation, [x.payload.value.as_signed(), y.payload.value.as_signed()])), o.valid.eq(there),
             o.payload.key.eq(Mux(takes_x, x.payload.key, y.payload.key)),
             o.payload.value.eq(Mux(same, met, Mux(takes_x, x.payload.value, y.payload.value))),
             x.ready.eq(there & o.ready & takes_x), y.ready.eq(there & o.ready & (~takes_x | same)),
         ]
         return m
-
-    def _met(self) -> Value:
-        """The value of two elements of one key."""
-        x, y = self.x.payload.value, self.y.payload.value
-        if self.operation == "add":
-            return x + y
-        less = x.as_signed() < y.as_signed()
-        return Mux(less if self.operation == "min" else ~less, x, y)

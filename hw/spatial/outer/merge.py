@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 from amaranth.lib import data
 
 from ...arch.dma import ADDRESS_BITS, MOST_SPAN, NODE_BYTES, NODES_AXIS
-from ...arch.outer_product import ADD, LARGEST, ROOM, RUNS, VALUE_BITS
+from ...arch.outer_product import ROOM, RUNS, VALUE_BITS
+from ...arch.reduction import NEUTRAL
 from ...emit import macro
 from ...stream.fifo import Fifo
+from ..array.pe import applied
 from .lane_work import ALLOCATE, EXCHANGE, PAIR, READ, USED_BITS, LaneWork, PairsIn, Question, ask_for_words
 from .run_merge import RunMerge
 
@@ -57,6 +59,7 @@ class OuterMerge(LaneWork):
         left = Signal(at)
         middle = Signal(at)
         end = Signal(at)
+        counted = Signal(VALUE_BITS)
         word: Any = data.View(PAIR, self.memory.word)
         store, memory = self.store, self.memory
         left_out: Value = Const(0)
@@ -68,7 +71,7 @@ class OuterMerge(LaneWork):
             with m.If(pairs.whole & self.load.ready & (seen != self.kind.node)):
                 m.d.sync += seen.eq(seen + 1)
         m.d.comb += [held.eq(tail - head), ends.i.payload.eq(tail), memory.address.eq(tail), memory.enable.eq(1),
-                     memory.data.eq(Cat(self._counted(pairs.value), pairs.coordinate)),
+                     counted.eq(self._counted(pairs.value)), memory.data.eq(Cat(counted, pairs.coordinate)),
                      merge.first.eq(head), merge.middle.eq(middle), merge.last.eq(end), merge.to.eq(tail)]
         if self.kind.counters:
             m.d.comb += self.run_late.eq(merge.late)
@@ -183,13 +186,11 @@ class OuterMerge(LaneWork):
                 m.d.comb += self.memory.write.eq(~0)
 
     def _counted(self, value: Any) -> Value:
-        """What comes, and no less, or no more, than what the largest or smallest begins with."""
-        first, reduction = self.kind.first, self.kind.reduction
-        if reduction == ADD:
-            found: Value = value
-            return found
-        beyond = value.as_signed() < first if reduction == LARGEST else value.as_signed() > first
-        return Mux(beyond, Const(first, signed(VALUE_BITS)).as_unsigned(), value)
+        """What comes, met by what the reduction begins with, unless that changes nothing."""
+        if self.kind.reduction in NEUTRAL:
+            return Value.cast(value)
+        first = Const(self.kind.first, signed(VALUE_BITS))
+        return applied(self.kind.reduction, [first, value.as_signed()])
 
     def _lend(self, m: Module, merge: Any) -> None:
         """The memory to what merges."""

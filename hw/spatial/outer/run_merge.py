@@ -1,4 +1,4 @@
-"""Merge two sorted runs of a memory into one behind them, equal coordinates added, or the largest or smallest of them."""
+"""Merge two sorted runs of a memory into one behind them, equal coordinates added, or met by another reduction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...arch.merger import Merger
-from ...arch.outer_product import ADD, VALUE_BITS, OuterProduct
+from ...arch.outer_product import VALUE_BITS, OuterProduct
+from ...arch.reduction import ADD
 from ...arch.token import DATA_BITS
 from ...emit import macro
 from ...memory.sram import SramPort

@@ -1,5 +1,6 @@
-"""Lanes merge by other operations than adding: the largest or smallest of equal coordinates, as recurrences say."""
+"""Lanes merge by other operations than adding: of equal coordinates the largest, say, or whether any is true."""
 
+import operator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from sardonyx import spatial as sp
 from sardonyx.compiler.lang.recurrence import Recurrences
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.hw.arch.outer_product import LARGEST, MERGE, MULTIPLY, SMALLEST, OuterProduct
+from sardonyx.hw.arch.outer_product import MERGE, MULTIPLY, OuterProduct
+from sardonyx.hw.arch.reduction import ALL, ANY, LARGEST, NEUTRAL, SMALLEST, TIMES
 from sardonyx.sim.golden.spatial import evaluate
 
 i, j, k = sp.indices("i j k")
@@ -19,7 +21,7 @@ A, B = sp.inputs("A B")
 (P,) = sp.inputs("P", dtype="int32")
 (best,) = sp.variables("best", dtype="int32")
 (C,) = sp.outputs("C")
-MEANING = {LARGEST: sp.maximum, SMALLEST: sp.minimum}
+MEANING = {LARGEST: sp.maximum, SMALLEST: sp.minimum, TIMES: operator.mul, ALL: operator.and_, ANY: operator.or_}
 LEAST = 1 - (1 << 31)
 
 
@@ -61,13 +63,14 @@ def wanted(reduction: str, first: int, partial: np.ndarray) -> np.ndarray:
 
 
 @settings(max_examples=30)
-@given(reduction=st.sampled_from((LARGEST, SMALLEST)), first=st.sampled_from((0, LEAST, -LEAST, -7, 12)),
+@given(reduction=st.sampled_from(tuple(MEANING)), first=st.sampled_from((0, LEAST, -LEAST, -7, 12)),
        shape=st.tuples(st.integers(1, 6), st.integers(1, 40), st.integers(1, 9)), density=st.sampled_from((0.1, 0.5, 1)),
        seed=st.integers(0, 1 << 30))
 def test_engines_say_what_recurrences_say(reduction: str, first: int, shape: "tuple[int, int, int]", density: float,
                                           seed: int) -> None:
     """Whole operands from any number on; those without zeros from 0 on. Also more runs than are kept at once."""
     partial = drawn(shape, density, seed, 1 << 31 if seed % 2 else 20)
+    first = NEUTRAL.get(reduction, first)
     for design in (merge(reduction, first, sparse=False), *([] if first else [merge(reduction)])):
         for engine in ("golden", "tokens"):
             assert np.array_equal(design.run(engine, P=partial).value, wanted(reduction, first, partial))
@@ -75,7 +78,8 @@ def test_engines_say_what_recurrences_say(reduction: str, first: int, shape: "tu
 
 @pytest.mark.parametrize("reduction,first,sparse", [
     (LARGEST, 0, True), pytest.param(LARGEST, LEAST, False, marks=pytest.mark.slow),
-    pytest.param(SMALLEST, 0, True, marks=pytest.mark.slow), pytest.param(SMALLEST, 12, False, marks=pytest.mark.slow)])
+    pytest.param(SMALLEST, 0, True, marks=pytest.mark.slow), pytest.param(SMALLEST, 12, False, marks=pytest.mark.slow),
+    (ANY, 0, True), pytest.param(ALL, 3, False, marks=pytest.mark.slow), pytest.param(TIMES, 1, False, marks=pytest.mark.slow)])
 def test_the_verilog_does_so_by_a_job_and_by_commands(reduction: str, first: int, sparse: bool) -> None:
     design = merge(reduction, first, sparse)
     for seed, shape in ((1, (9, 7, 12)), (2, (3, 70, 5)), (3, (1, 1, 1))):
@@ -114,8 +118,9 @@ def test_what_is_merged_otherwise_is_a_machine_of_its_own() -> None:
      "  try: begin with 0, or leave the skip out"),
     (lambda: merge(LARGEST, -5).explain(), "it would change best: best(i, j, k) = max(best(i, j, k - 1), P(i, k, j)) is"),
     (lambda: replace(merge(LARGEST), functionality=FROM_ONE).explain(), "best is not 0 before the first k"),
-    (lambda: sp.Design(merged(LARGEST), sp.Transform([[1, 0, 0], [0, 1, 0], [0, 0, 1]]), {"i": 2, "j": 2, "k": 2},
-                       sparsity=[sp.skip(j, where=P(i, k, j) == 0)]).explain(), "it would change best"),
+    (lambda: merge(TIMES, 1).explain(),
+     "sparsity: elements of P that are 0 are left out, and what C is begins with 1\n  try: leave the skip out"),
+    (lambda: OuterProduct("outer", reduction=TIMES), "first is 0, and products begin with 1\n  try: give 1"),
     (lambda: OuterProduct("outer", phases=MULTIPLY, reduction=LARGEST), "reduction is max, and nothing is merged"),
     (lambda: OuterProduct("outer", first=3), "first is 3, and sums begin with 0")])
 def test_what_is_no_reduction_is_refused(make: Any, said: str) -> None:

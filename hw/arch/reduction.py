@@ -1,0 +1,12 @@
+"""Associative operations by which values become one, in any order and in parts: of equal coordinates, or along an index."""
+
+from __future__ import annotations
+
+REDUCTIONS = ADD, LARGEST, SMALLEST, TIMES, ALL, ANY = "add", "max", "min", "mul", "both", "either"
+# With what sums and products begin. To the others it is the same how often a value comes: they may begin with any number, and
+# each part of what they are of may begin with it.
+NEUTRAL = {ADD: 0, TIMES: 1}
+# Those to which an element that is 0 may change nothing, as where it is not stored.
+FROM_ZERO = tuple(each for each in REDUCTIONS if each != TIMES)
+NAMES = {ADD: "sums", TIMES: "products", LARGEST: "the largest", SMALLEST: "the smallest", ALL: "whether all are true",
+         ANY: "whether any is true"}
