@@ -19,7 +19,7 @@ from .check import Misfit, PowerOfTwo, Whole, check
 ELEMENT_BITS = 32
 # A word of the bus, if nothing else is said.
 WORD_BITS = 64
-LEAST_BUS, MOST_BUS = WORD_BITS // 8, 16
+LEAST_BUS, MOST_BUS = WORD_BITS // 8, 32
 MOST_SIZE = 2
 SPAN_BITS, ADDRESS_BITS = 16, 32
 MOST_SPAN = (1 << SPAN_BITS) - 1

@@ -73,7 +73,7 @@ def add(commands: Any) -> None:
     soc.add_argument("--ports", metavar="N", type=whole(1),
                      help="requests of the DMA at once, 1 to 16 (default: 4, of vectors 5)")
     soc.add_argument("--bus-bytes", metavar="N", type=whole(1),
-                     help="bytes of a word of the bus: 8 or 16 (default: 8)")
+                     help="bytes of a word of the bus: 8, 16 or 32 (default: 8)")
     soc.add_argument("--watchdog", action="store_true", help="commands may say how long nothing may move until all is given up")
     soc.add_argument("--counters", action="store_true",
                      help="registers say in how many cycles streams or lanes wait, and for what; the report of a\n"

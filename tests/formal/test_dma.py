@@ -128,6 +128,14 @@ def test_elements_and_words_of_them_keep_the_contract(bus_bytes: int, tmp_path: 
                        "feeder": Between(Feeder(3), ("i",), "o", ("narrow",))}), tmp_path) == Verdict(True)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("part,given", [(Unpack, "word"), (Pack, "i"), (Gather, "word"), (Scatter, "i")])
+def test_so_do_those_of_a_bus_of_32_bytes(part: Any, given: str, tmp_path: Path) -> None:
+    """Each alone: what brings bytes to their places is large."""
+    out = "o" if given == "word" else "word"
+    assert prove(Between(part(32), ("run", given), out, ("size",)), tmp_path) == Verdict(True)
+
+
 def test_a_port_does_one_request_at_a_time_and_ends_it_behind_its_last_element(tmp_path: Path) -> None:
     assert prove(Promising(), tmp_path, bound=12) == Verdict(True)
     assert cover(Promising(), tmp_path, 12)

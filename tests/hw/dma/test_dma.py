@@ -17,8 +17,9 @@ def test_requests_move_elements_under_random_stalls(simulator: str, tmp_path: Pa
     run_cocotb(DmaEngine(DMA), "cocotb_dma", simulator, tmp_path)
 
 
-def test_requests_move_elements_over_a_bus_of_16_bytes(tmp_path: Path) -> None:
-    run_cocotb(DmaEngine(replace(DMA, lists=False, bus_bytes=16)), "cocotb_dma_bus", "verilator", tmp_path)
+@pytest.mark.parametrize("bus_bytes", [16, pytest.param(32, marks=pytest.mark.slow)])
+def test_requests_move_elements_over_a_wider_bus(bus_bytes: int, tmp_path: Path) -> None:
+    run_cocotb(DmaEngine(replace(DMA, lists=False, bus_bytes=bus_bytes)), "cocotb_dma_bus", "verilator", tmp_path)
 
 
 @pytest.mark.parametrize("wrong,told", [
@@ -31,7 +32,7 @@ def test_requests_move_elements_over_a_bus_of_16_bytes(tmp_path: Path) -> None:
      "request: linked needs a load, a loop for nodes, and a first node at a multiple of 8 bytes\n  try: give all three"),
     (lambda: Dma(loops=1, lists=True),
      "dma: loops is 1, but the nodes of lists are counted by one of their own\n  try: give 2 or more"),
-    (lambda: Dma(bus_bytes=32), "dma: bus_bytes is 32\n  try: give a power of two 8..16"),
+    (lambda: Dma(bus_bytes=64), "dma: bus_bytes is 64\n  try: give a power of two 8..32"),
     (lambda: Dma(lists=True, bus_bytes=16), "dma: bus_bytes is 16, but lists have heads of 8 bytes, words of the bus\n"
      "  try: give 8, or leave out lists"),
     (lambda: replace(Dma(), ports=17), "dma: ports is 17\n  try: give a whole number 1..16"),

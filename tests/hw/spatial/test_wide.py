@@ -72,14 +72,20 @@ def test_a_row_a_cycle_leaves_while_the_next_tensor_is_filled_in() -> None:
     assert bench(BANK).run({"values": [1] * 7}).status["torn"]
 
 
+def of_width(count: int) -> sp.Design:
+    """Products of 16 bits, so many in rows of twice as many bytes."""
+    # Weights enter by chains while rows go, of which there have to be as many.
+    rows = count + 2
+    words = 1 << (rows * count - 1).bit_length()
+    buffer, shared = (sp.Buffer("dense", "dense", words=words, operations=n, wide=True) for n in (1, 3))
+    return sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int16"),
+                     sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": rows, "j": count, "k": count}, short=True,
+                     name=f"wider_{count}", buffers={"A": shared, "B": buffer, "C": shared})
+
+
 @pytest.fixture(scope="module")
 def wider() -> sp.Design:
-    """8 x 8 products of 16 bits, rows of 16 bytes."""
-    buffer = sp.Buffer("dense", "dense", words=128, wide=True)
-    shared = sp.Buffer("dense", "dense", words=128, operations=3, wide=True)
-    return sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int16"),
-                     sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": 10, "j": 8, "k": 8}, short=True, name="wider",
-                     buffers={"A": shared, "B": buffer, "C": shared})
+    return of_width(8)
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), (5, 27, 16), (13, 48, 19)])
@@ -100,9 +106,21 @@ def test_a_wider_bus_brings_a_row_of_weights_a_cycle(wider: sp.Design) -> None:
     assert found[8] > 6400 > 3200 < found[16] < 0.6 * found[8]
 
 
+@pytest.mark.slow
+def test_a_bus_of_32_bytes_brings_rows_of_as_many() -> None:
+    """Sums are compared; a row of weights comes in a cycle."""
+    made = of_width(16).accelerator(ports=3, bus_bytes=32)
+    for shape, aligned in (((1, 16, 16), False), ((5, 27, 33), False), ((13, 48, 19), True)):
+        for stored in (2, 4):
+            made.product(*made.random(*shape), stored=stored, aligned=aligned)
+    # 400 tiles of 16 rows, each a word.
+    assert 6400 < (made.product(*made.random(1, 320, 320), stored=2, aligned=True).cycles or 0) < 6400 * 1.15
+
+
 @needs_compiler
-def test_a_core_commands_an_accelerator_on_a_bus_of_16_bytes(wider: sp.Design) -> None:
-    made = wider.accelerator(ports=4, ram_bytes=1 << 13, bus_bytes=16)
+@pytest.mark.parametrize("bus_bytes", [16, pytest.param(32, marks=pytest.mark.slow)])
+def test_a_core_commands_an_accelerator_on_a_wider_bus(bus_bytes: int) -> None:
+    made = of_width(bus_bytes // 2).accelerator(ports=4, ram_bytes=1 << 13, bus_bytes=bus_bytes)
     made.product(*made.random(7, 16, 24), stored=2)
 
 
