@@ -14,15 +14,15 @@ from prover import Harness, Verdict, always, assume, cover, free, prove, reachab
 from sardonyx import designs
 from sardonyx.hw.arch import command
 from sardonyx.hw.arch.accelerator import Accelerator
-from sardonyx.hw.arch.dma import ADDRESS_BITS, SPAN_BITS
+from sardonyx.hw.arch.dma import ADDRESS_BITS, NODE_BYTES, NODES_AXIS, SPAN_BITS
 from sardonyx.hw.dma.request import request_layout
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.command.decoder import Decoder
 
 
-def accelerator() -> Accelerator:
-    """Of two operands and a result."""
-    return designs.design("tiled_matmul").accelerator().kind
+def accelerator(follows: bool = False) -> Accelerator:
+    """Of two operands and a result. follows: lists in memory, too, with a watchdog."""
+    return designs.design("tiled_matmul").accelerator(lists=follows, watchdog=follows).kind
 
 
 class Told(Harness):
@@ -65,7 +65,7 @@ class Told(Harness):
         """What commands say of the request since it was begun."""
         streams, word, level = self.kind.streams, part.i.payload, free(m, 3, "level", constant=True)
         assume(m, "it is one of the loops", level < self.kind.dma.loops)
-        begun, stores, stream = Signal(), Signal(), Signal(command.INDEX_BITS)
+        begun, stores, linked, stream = Signal(), Signal(), Signal(), Signal(command.INDEX_BITS)
         base, size = Signal(ADDRESS_BITS), Signal(2)
         span, there, stride = Signal(SPAN_BITS), Signal(SPAN_BITS), Signal(ADDRESS_BITS)
         source, target = word.rs1[:command.INDEX_BITS], word.rs2[:command.INDEX_BITS]
@@ -76,7 +76,7 @@ class Told(Harness):
             m.d.sync += begun.eq(0)
         with m.Elif(taken & (word.number == command.SET_SRC_AND_DST)):
             m.d.sync += [begun.eq(1), stores.eq(to_memory), stream.eq(Mux(to_memory, source, target)), base.eq(0), size.eq(0),
-                         span.eq(1), there.eq(1), stride.eq(0)]
+                         span.eq(1), there.eq(1), stride.eq(0), linked.eq(0)]
         with m.Elif(taken & (word.number == command.SET_CONSTANT) & (word.rs1 == command.ELEMENT)):
             m.d.sync += size.eq(word.rs2)
         with m.Elif(taken & outside & (word.number == command.SET_ADDRESS)):
@@ -85,33 +85,49 @@ class Told(Harness):
             m.d.sync += [there.eq(Mux(outside, word.rs2, there)), span.eq(Mux(inside, word.rs2, span))]
         with m.Elif(taken & mine & outside & (word.number == command.SET_STRIDE)):
             m.d.sync += stride.eq(word.rs2)
+        with m.Elif(taken & outside & (word.number == command.SET_AXIS_TYPE) & (word.rs1[:command.AXIS_BITS] == NODES_AXIS)):
+            m.d.sync += linked.eq(word.rs2 == command.LINKED_LIST)
+        if self.kind.watchdog:
+            patience = Signal(command.PATIENCE_BITS)
+            with m.If(taken & (word.number == command.SET_CONSTANT) & (word.rs1 == command.PATIENCE)):
+                m.d.sync += patience.eq(word.rs2)
+            always(m, "patience is what was told last, of requests or not", part.patience == patience)
         known: Any = self.known         # type: ignore[attr-defined]
         kept: Any = data.View(self.layout, self.request)        # type: ignore[attr-defined]
         begins: Any = self.number       # type: ignore[attr-defined]
         always(m, "a request is known from its beginning to an error", ~fine | (known == begun))
         always(m, "the decoder has what it was told", ~known | ~fine | (
-            (kept.base == base) & (kept.size == size) & (kept.stores == stores) & (begins == stream)
+            (kept.base == base) & (kept.size == size) & (kept.stores == stores) & (kept.linked == linked) & (begins == stream)
             & (Array(kept.loops[n].span for n in range(self.kind.dma.loops))[level] == span)
             & (Array(kept.loops[n].there for n in range(self.kind.dma.loops))[level] == there)
             & (Array(kept.loops[n].stride.as_unsigned() for n in range(self.kind.dma.loops))[level] == stride)))
+        always(m, "no result is a list, and none is without lists", ~known | ~fine | ~(
+            linked & stores if self.kind.dma.lists else kept.linked))
         ways = Cat((stream == n) & (stores == each.is_result) for n, each in enumerate(streams)).any()
         always(m, "what is known goes the way of its stream", ~known | ~fine | ways)
         given, of = part.o.payload.request, part.o.payload.stream
         loops = [given.loops[n] for n in range(self.kind.dma.loops)]
         right = (given.base == base) & (given.size == size) & (given.stores == stores) & (of == stream)
         right &= (Array(each.span for each in loops)[level] == span) & (Array(each.there for each in loops)[level] == there)
+        right &= given.linked == linked
         right &= Array(each.stride.as_unsigned() for each in loops)[level] == (stride << size)[:ADDRESS_BITS]
         always(m, "a request is what was told since it was begun", ~part.o.valid | (begun & right))
         always(m, "it has elements, and no more in memory than at all", ~part.o.valid | ((span != 0) & (there <= span)))
+        always(m, "lists are of operands, and their nodes lie at multiples of their heads",
+               ~(part.o.valid & given.linked) | (~given.stores & (base[:NODE_BYTES.bit_length() - 1] == 0)))
+        if self.kind.dma.lists:
+            reachable(m, "a list is asked for", part.o.valid & given.linked)
         always(m, "it begins at an element", ~part.o.valid | ((base & ((1 << size) - 1)[:ADDRESS_BITS]) == 0))
 
 
-def test_requests_are_what_commands_say(tmp_path: Path) -> None:
-    assert prove(Told(accelerator()), tmp_path) == Verdict(True)
+@pytest.mark.parametrize("follows", [False, True], ids=["dense", "lists and a watchdog"])
+def test_requests_are_what_commands_say(follows: bool, tmp_path: Path) -> None:
+    assert prove(Told(accelerator(follows)), tmp_path) == Verdict(True)
 
 
-def test_requests_are_made_and_errors_follow_each_other(tmp_path: Path) -> None:
-    assert cover(Told(accelerator()), tmp_path, 8)
+@pytest.mark.parametrize("follows", [False, True], ids=["dense", "lists and a watchdog"])
+def test_requests_are_made_and_errors_follow_each_other(follows: bool, tmp_path: Path) -> None:
+    assert cover(Told(accelerator(follows)), tmp_path, 8)
 
 
 def test_what_is_set_on_the_wrong_side_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
