@@ -217,6 +217,11 @@ class Search(Trials):
         candidates = self._candidates()
         # Larger tiles hold more, so what fits is an end of the list.
         found = candidates[bisect_left(candidates, True, key=self._fits):]
+        least = settled(self.einsum, self.clipped(self._all(1)))
+        if not found and (fault := unkept(least)):
+            outer, inner = next(iter(too_many(least).items()))
+            raise UserError(f"{fault}, and all are summed inside a function, so that they cannot be cut", self.einsum.text,
+                            f"use a loop order with {outer} inside of {inner[0]}")
         if not found:
             uncut = "".join(f", with the whole of {index}, which is summed inside a function,"
                             for index in sorted(unsplit(self.root)))

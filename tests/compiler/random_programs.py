@@ -155,6 +155,7 @@ def meaning(program: Program, data: Mapping[str, Ints]) -> Ints:
 # Why what is drawn may be refused; anything else is a fault.
 REASONS = (
     r"the largest values over \w+ would be kept for each [\w ]+, but only sums are accumulated",
+    r"sums over \w+ are for each [\w ]+, but an accumulator keeps those for 2 indices",
     r"has dense levels, and MEM tiles hand over", r"is kept dense, but",
     r"are nested in one order where an intermediate is computed and in another",
     r"is summed for what MEM tiles keep, so that it cannot be cut", r"is computed as \w*, in loop order [\w ]+, but",
