@@ -33,6 +33,7 @@ from .hw.arch.dma import LINE, Dma
 from .hw.arch.elastic import Elastic
 from .hw.arch.errors import UserError
 from .hw.arch.private_buffer import LINKED, PrivateBuffer
+from .hw.arch.reduction import NAMES
 from .hw.arch.spatial import Shaped, Spatial
 from .hw.arch.written import Written
 from .hw.spatial.accelerator import SpatialAccelerator
@@ -152,6 +153,9 @@ class AcceleratorDesign:
         aligned : bool    Every row of an operand, or column, begins at a word of the bus, so that no tile has one word more.
         """
         if isinstance(self.kind.array, Elastic):
+            if not self.kind.sums:
+                raise UserError(f"its result is {NAMES[self.kind.array.reduction]}, and tiles of a product are added up",
+                                self.name, "use run(program, memory), or give it a sum")
             refused = {"stored": (stored is not None, "sums without zeros are stored whole"),
                        "aligned": (aligned, "matrices without zeros have no rows of one length")}
             for where, (is_set, reason) in refused.items():

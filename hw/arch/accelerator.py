@@ -21,6 +21,7 @@ from .dma import ELEMENT_BITS, MOST_SIZE, MOST_SPAN, WORD_BITS, Dma
 from .elastic import Elastic
 from .level_arrays import LevelArray, chain_arrays, level_arrays
 from .private_buffer import BITVECTOR, COMPRESSED, DENSE, KINDS, LINKED, MOST_SHARED, Loop, PrivateBuffer
+from .reduction import ADD
 from .spatial import Shaped, Spatial
 from .token import DATA_BITS
 from .vectored import Side, Vectored
@@ -246,8 +247,8 @@ class Accelerator:
 
     @property
     def sums(self) -> bool:
-        """Whether results may be sums of several operations."""
-        return not isinstance(self.array, Vectored)
+        """Whether results may be sums of several operations: those of other reductions are not added."""
+        return not isinstance(self.array, Vectored) and (not isinstance(self.array, Elastic) or self.array.reduction == ADD)
 
     @property
     def pairs(self) -> dict[int, int]:

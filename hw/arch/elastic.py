@@ -238,6 +238,12 @@ class Elastic:
         """Bits of an element."""
         return next(each.bits for each in (*self.operands, *self.results) if each.name == tensor)
 
+    @property
+    def reduction(self) -> str:
+        """By what the result is made of what its points have."""
+        return next((unit.kind.reduction for unit in self.units if isinstance(unit.kind, Worker)
+                     and unit.kind.reduction != ADD), ADD)
+
     def to_json(self) -> dict[str, Any]:
         """Everything, as plain values."""
         return asdict(self)

@@ -78,6 +78,16 @@ def test_behind_buffers_it_is_the_same() -> None:
     assert np.array_equal(made.run("tokens", **found).value, wanted(LARGEST, "product", found))
 
 
+def test_an_accelerator_does_not_add_them() -> None:
+    fibers = sp.Buffer("dense", "compressed", words=64)
+    made = design("Gustavson", buffers=dict.fromkeys("ABC", fibers)).accelerator()
+    assert not made.kind.sums
+    with pytest.raises(UserError) as refused:
+        made.product(np.eye(3, 4, dtype=int), np.eye(4, 5, dtype=int))
+    assert str(refused.value) == ("reduces: its result is the largest, and tiles of a product are added up\n"
+                                  "  try: use run(program, memory), or give it a sum")
+
+
 def test_sums_are_what_they_were() -> None:
     added = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8"), J_IN_TIME, EXTENTS, sparsity=[BY_J])
     assert added.elastic is not None
