@@ -15,5 +15,5 @@ STENCILS = Arch("stencils", 4, 3, pe=replace(PE, primitives=(ALU,)), mem=replace
 # The least one for harris: 54 PE and 18 MEM tiles.
 CORNERS = Arch("corners", 12, 6, pe=STENCILS.pe, mem=replace(MEM, primitives=(BUFFER,)), glb=STENCILS.glb)
 
-# The least one for a Gaussian blur in 14 lanes, with 14 load and 14 store streams and 128 PEs: 147 PE and 49 MEM tiles.
-LANES = Arch("lanes", 28, 7, pe=STENCILS.pe, mem=CORNERS.mem, interconnect=STENCILS.interconnect, glb=STENCILS.glb)
+# The least one for a Gaussian blur in 14 lanes, with 14 load and 14 store streams and 148 PEs: 168 PE and 56 MEM tiles.
+LANES = Arch("lanes", 28, 8, pe=STENCILS.pe, mem=CORNERS.mem, interconnect=STENCILS.interconnect, glb=STENCILS.glb)
