@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import OPERATIONS
-from ...hw.arch.reduction import NEUTRAL, REDUCTIONS
+from ...hw.arch.reduction import NAMES, NEUTRAL, REDUCTIONS
 from .recurrence import INPUT, UPPER, VARIABLE, Assignment, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
 from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
 
@@ -104,17 +104,21 @@ def _check_circle(skips: Sequence[Skip]) -> None:
                                 _where(skip), "leave one of the two out, or give a condition on indices alone")
 
 
-def _stays(one: Assignment, value: Expr, recurrences: Recurrences) -> bool:
-    """Whether a variable stays what it was: the largest so far, say, and a number, with which, or beyond which, it begins."""
+def _met(one: Assignment, value: Expr) -> tuple[str, int] | None:
+    """Where a variable is the largest so far, say, and a number: by which reduction, and the number."""
     if not isinstance(value, Call) or value.operation not in REDUCTIONS or value.operation in NEUTRAL:
-        return False
+        return None
     own = [each for each in value.operands if isinstance(each, Read) and each.name == one.target.name]
     numbers = [each.value for each in value.operands if isinstance(each, Number)]
+    return (value.operation, numbers[0]) if len(own) == len(numbers) == 1 else None
+
+
+def _stays(one: Assignment, operation: str, number: int, recurrences: Recurrences) -> bool:
+    """Whether that changes nothing: the variable begins with the number, or beyond it."""
     begins = [each.value.value if isinstance(each.value, Number) else None for each in recurrences.assignments
               if each.target.name == one.target.name and each != one]
-    meaning = OPERATIONS[value.operation].meaning
-    return len(own) == len(numbers) == 1 and len(value.operands) == 2 and bool(begins) and all(
-        first is not None and meaning(first, numbers[0]) == first for first in begins)
+    meaning = OPERATIONS[operation].meaning
+    return bool(begins) and all(first is not None and meaning(first, number) == first for first in begins)
 
 
 def _check_same(skip: Skip, recurrences: Recurrences, reduces: bool) -> None:
@@ -130,9 +134,14 @@ def _check_same(skip: Skip, recurrences: Recurrences, reduces: bool) -> None:
         nothing, todo = nothing | zero, bool(zero)
     for one in computed:
         value = folded(one.value, nothing)
-        if one.target.name in nothing or (isinstance(value, Read) and value.name == one.target.name) or (
-                reduces and _stays(one, value, recurrences)):
+        if one.target.name in nothing or (isinstance(value, Read) and value.name == one.target.name):
             continue
+        met = _met(one, value)
+        if met and _stays(one, *met, recurrences):
+            if reduces:
+                continue
+            raise UserError(f"{one.target.name} is {NAMES[met[0]]}, and what it is of would be added up in parts", _where(skip),
+                            "leave it out, or skip by elements, as where A(i, k) == 0, under sp.Transform or sp.Lanes")
         inner = [(read.name, at) for read in reads(value) for at in read.at
                  if read.name != one.target.name and isinstance(at, Plane) and at.side == UPPER]
         if inner:
@@ -140,8 +149,9 @@ def _check_same(skip: Skip, recurrences: Recurrences, reduces: bool) -> None:
             raise UserError(f"{one.target.name} adds up {inner[0][0]} at {inner[0][1]}: skips are of sums along one index",
                             _where(skip), "make one index of both, as A(i, k) of A(i, j, l) with k = 8 * j + l")
         texts = (shown(str(each).replace(ELSEWHERE, ""), most) for each, most in ((one, 120), (value, 60)))
-        raise UserError(f"it would change {one.target.name}: {' is '.join(texts)} there",
-                        _where(skip), "skip only where all that is added is 0")
+        raise UserError(f"it would change {one.target.name}: {' is '.join(texts)} there", _where(skip),
+                        f"let {one.target.name} begin with 0, or leave this skip out" if met and met[1] == 0 else
+                        "skip only where all that is added is 0")
     for one in recurrences.assignments:
         if one.adds and isinstance(one.value, Read) and one.value.name not in nothing:
             raise UserError(f"it would change {one.target.name}, to which {one.value} is added that may not be 0 there",

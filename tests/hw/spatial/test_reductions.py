@@ -106,11 +106,22 @@ def test_sums_are_what_they_were() -> None:
                                         C(i, j).eq(best(i, j, k.upper))), J_IN_TIME, EXTENTS, sparsity=[BY_J]).elastic,
      "best loses its wire along k, by which j is found, and is neither a copy of an input nor a sum"),
     (lambda: sp.Design(reduced(LARGEST, A(i, k) * B(k, j)), J_IN_TIME, EXTENTS,
-                       sparsity=[sp.skip(k, where=k > i)]).run("tokens"), "it would change best"),
+                       sparsity=[sp.skip(k, where=k > i)]).run("tokens"),
+     "skip k where i < k: best is the largest, and what it is of would be added up in parts\n"
+     "  try: leave it out, or skip by elements, as where A(i, k) == 0, under sp.Transform or sp.Lanes"),
+    (lambda: sp.Design(reduced(LARGEST, A(i, k) * B(k, j)), J_IN_TIME, EXTENTS,
+                       sparsity=[sp.optimistic_skip(k, where=A(i, k) == 0, keep=1, of=2)]).run("tokens"),
+     "best is the largest, and what it is of would be added up in parts"),
     (lambda: sp.Design(sp.functionality(best(i, j, k.lower).eq(5),
                                         best(i, j, k).eq(sp.maximum(best(i, j, k - 1), A(i, k) * B(k, j))),
                                         C(i, j).eq(best(i, j, k.upper))), J_IN_TIME, EXTENTS, sparsity=[BY_J]).elastic,
-     "that begins with 0")])
+     "that begins with 0"),
+    (lambda: sp.Design(sp.functionality(best(i, j, k.lower).eq(-5),
+                                        best(i, j, k).eq(sp.maximum(best(i, j, k - 1), A(i, k) * B(k, j))),
+                                        C(i, j).eq(best(i, j, k.upper))), J_IN_TIME, EXTENTS, sparsity=[BY_J]).elastic,
+     "is max(best(i, j, k - 1), 0) there\n  try: let best begin with 0, or leave this skip out"),
+    (lambda: sp.Design(reduced(LARGEST, sp.maximum(A(i, k) * B(k, j), 3)), J_IN_TIME, EXTENTS, sparsity=[BY_J]).elastic,
+     "is max(best(i, j, k - 1), 3) there\n  try: skip only where all that is added is 0")])
 def test_what_is_not_the_same_in_parts_is_refused(make: Any, said: str) -> None:
     with pytest.raises(UserError) as refused:
         make()
