@@ -136,7 +136,7 @@ def test_a_sum_around_three_indices_that_cannot_be_cut_is_refused():
     einsum = parse("x = a + abs(sum(i, sum(j, sum(l, relu(B(i,j,k) * C(k,l))))))", "kijl")
     operands = random_operands(einsum, dict.fromkeys(einsum.order, 3), [0.5], 1)
     assert message(tile, einsum, operands, 1024) == (
-        f"{einsum.text}: sums over k are for each i and j and l, but an accumulator keeps those for 2 indices, so that 1 of "
-        "these need sub-tiles of one coordinate, or k does, and all are summed inside a function, so that they cannot be cut\n"
-        "  try: use a loop order with k inside of i")
+        f"{einsum.text}: sums over k are for each i and j and l, but an accumulator keeps those for 2 indices, so that one "
+        "of these needs sub-tiles of one coordinate, or k does, and all are summed inside a function, so that they cannot be "
+        "cut\n  try: use a loop order with k inside of i")
     check(parse(einsum.text, "ikjl"), operands)
