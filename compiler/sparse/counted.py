@@ -16,6 +16,7 @@ from .normalize import Node, Product, live, nested
 
 def counted(einsum: Einsum) -> int:
     """How many dense levels of the result are counted, of the outermost ones that are looped over (`Einsum.framed`)."""
+    einsum, _ = einsum.apart        # A sum that is kept has the coordinates that occur, whatever its operands have.
     outermost = einsum.framed == 1 and einsum.nest[:1] == einsum.result.stored[:1] and not einsum.accumulated
     return 0 if outermost and everywhere(nested(einsum)[0], einsum.nest[0]) else einsum.framed
 

@@ -16,8 +16,8 @@ from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.settled import too_many
 from sardonyx.compiler.sparse.tiling import tile
-from sardonyx.runtime.data.sub_tiles import named
-from sardonyx.sim.expected import stored
+from sardonyx.runtime.data.sub_tiles import Work, named
+from sardonyx.sim.expected import expected, stored
 from sardonyx.sim.golden import einsum as golden
 from sardonyx.sim.model.tokens import fabric
 from sardonyx.tensors import values as tensors
@@ -140,3 +140,14 @@ def test_a_sum_around_three_indices_that_cannot_be_cut_is_refused():
         "of these needs sub-tiles of one coordinate, or k does, and all are summed inside a function, so that they cannot be "
         "cut\n  try: use a loop order with k inside of i")
     check(parse(einsum.text, "ikjl"), operands)
+
+
+@pytest.mark.parametrize("formats", [{"A": "ds"}, {"A": "ds", "D": "ds"}, {"D": "ds"}])
+def test_dense_levels_of_a_result_are_counted_around_sums_that_are_kept(formats):
+    """Where they are of operands that have all coordinates, what is kept of these has not."""
+    einsum = parse("X(i,j) = abs(A(i,k) * B(k,j) - D(i,j))", "ikj", {"X": "ds", **formats})
+    operands = random_operands(einsum, dict(zip("ikj", (5, 2, 3), strict=True)), [0.4], 1)
+    for work in (Work(tile(einsum, operands, 1024)), Work(tile(einsum, operands, 1024, 1, narrow=True))):
+        ran = fabric.run_graph(map_graph(lower(work.tiling.einsum)), list(work.transactions()))
+        assert [{name: each.tolist() for name, each in found.items()} for found in ran] == \
+            [{name: each.tolist() for name, each in right.items()} for right in expected(work)]
