@@ -20,6 +20,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.schedule import Schedule
@@ -231,7 +232,13 @@ class Search(Trials):
 
     def _all(self, edge: int) -> dict[str, int]:
         """One edge for all indices, but for those that need one coordinate a tile (`settled.py`)."""
-        return with_lone(self.einsum, dict.fromkeys(self.extents, edge), unsplit(self.root))
+        return {index: 1 if index in self._lone else edge for index in self.extents}
+
+    @cached_property
+    def _lone(self) -> set[str]:
+        """The indices that need one coordinate a tile where no edge is 1."""
+        found = with_lone(self.einsum, dict.fromkeys(self.extents, 2), unsplit(self.root))
+        return {index for index, edge in found.items() if edge == 1}
 
     @property
     def _cut(self) -> set[str]:

@@ -10,6 +10,8 @@ sub-tiles of several k give is added as that of all sub-tiles is. Levels are sto
 Needs:   Einsum, edges of sub-tiles.
 Gives:   Einsum with another order, and formats that agree with it; the same one where there are not too many sums, or where the
          edges leave too many.
+Cost:    of ten loops that turn several times 1 second at most; where more orders and choices than are looked at could be had,
+         one that is not may do.
 Source:  ours. Onyx adds up vectors, SAM matrices, too.
 """
 
@@ -17,14 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import combinations, islice
 
 from sardonyx.compiler.lang.einsum import Einsum
 from sardonyx.compiler.lang.expr import Access, changed
 from sardonyx.compiler.lang.formats import gap
 from sardonyx.compiler.lang.loop_order import misplaced
 from sardonyx.hw.arch.primitive import MOST_ACCUMULATED
-from sardonyx.tensors.fibertree import Format
+from sardonyx.tensors.fibertree import DENSE, Format
+
+MOST_ORDERS = 24        # In which a statement's loops stand that turn once: all of four.
+MOST_TRIES = 128        # Choices of indices that have one coordinate: all of seven.
 
 
 def too_many(einsum: Einsum) -> dict[str, tuple[str, ...]]:
@@ -53,7 +58,8 @@ def settled(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
     if not too_many(stored):
         return stored
     # Dense levels of the result do not let all orders be stored.
-    return next((each for order in _alike(einsum, edges) if not too_many(each := in_order(einsum, order))), einsum)
+    return next((each for order in islice(_alike(einsum, edges), MOST_ORDERS)
+                 if not misplaced(einsum.expr, einsum.result, order) and not too_many(each := in_order(einsum, order))), einsum)
 
 
 def as_far(einsum: Einsum, edges: Mapping[str, int]) -> Einsum:
@@ -93,14 +99,33 @@ def _inward(einsum: Einsum, index: str, last: str) -> Einsum:
 
 def with_lone(einsum: Einsum, edges: Mapping[str, int], said: Collection[str] = ()) -> dict[str, int]:
     """Edges with 1 in place of some that nobody has said, so that no sums are too many: of the outermost indices of the result,
-    or else of what is summed, as few as do. The edges as they are if none do."""
+    or else of what is summed, as few as do; beyond `MOST_TRIES` choices all but those that need not be. The edges as they are
+    if none do."""
     free = [index for index in einsum.order if index not in said and edges[index] > 1]
-    for few in sorted((few for some in range(len(free) + 1) for few in combinations(free, some)),
-                      key=lambda few: len({*few} - {*einsum.result.indices})):
-        found = {**edges, **dict.fromkeys(few, 1)}
-        if not too_many(settled(einsum, found)):
-            return found
-    return dict(edges)
+    result, rest = ([index for index in free if (index in einsum.result.indices) == own] for own in (True, False))
+
+    def lone(few: Collection[str]) -> dict[str, int]:
+        return {**edges, **dict.fromkeys(few, 1)}
+
+    def fine(few: Collection[str]) -> bool:
+        return not _hopeless(einsum, lone(few)) and not too_many(settled(einsum, lone(few)))
+
+    for some in range(len(rest) + 1):
+        # Where all of the result have one coordinate and that does not do, fewer of them do not, either.
+        if able := [few for few in combinations(rest, some) if fine((*result, *few))]:
+            break
+    else:
+        return dict(edges)
+    choices = (few for count in range(some, len(free) + 1) for few in combinations(free, count)
+               if tuple(index for index in few if index in rest) in able and not _hopeless(einsum, lone(few)))
+    for few in islice(choices, MOST_TRIES):
+        if fine(few):
+            return lone(few)
+    kept = [index for index in free if index in result or index in able[0]]
+    for index in reversed(kept):
+        if fine(fewer := [each for each in kept if each != index]):
+            kept = fewer
+    return lone(kept)
 
 
 def uncut(einsum: Einsum) -> Einsum:
@@ -109,12 +134,42 @@ def uncut(einsum: Einsum) -> Einsum:
     return settled(einsum, with_lone(einsum, several))
 
 
+def _hopeless(einsum: Einsum, edges: Mapping[str, int]) -> bool:
+    """Whether loops that turn several times make too many sums, wherever others stand."""
+    return any(edges[index] > 1 and sum(edges[other] > 1 for other in inner) > MOST_ACCUMULATED
+               for index, inner in einsum.accumulated.items())
+
+
 def _alike(einsum: Einsum, edges: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-    """All orders that differ in where loops stand that turn once."""
+    """Orders that differ in where loops stand that turn once, and in which a result can be stored and sums that are not in a
+    term or an argument are not too many; those that are most like the order asked for first."""
+    result, form = einsum.result.indices, einsum.result.format
+    letter = {result[mode]: one for mode, one in zip(form.order, form.letters, strict=True)}
     turning = [index for index in einsum.order if edges[index] > 1]
-    for order in permutations(einsum.order):
-        if [index for index in order if edges[index] > 1] == turning:
-            yield order
+    ends = set[tuple[frozenset[str], str]]()        # Loops, and levels that they store, inside of which no others can stand.
+
+    def orders(begun: tuple[str, ...], levels: str) -> Iterator[tuple[str, ...]]:
+        if len(begun) == len(einsum.order):
+            yield begun
+            return
+        state, found = (frozenset(begun), levels), False
+        after = next((index for index in turning if index not in begun), "")
+        inside = sum(index not in begun for index in result)
+        for index in einsum.order if state not in ends else ():
+            once = edges[index] == 1 or index == after
+            if index in begun or not once or (index in einsum.accumulated and inside > MOST_ACCUMULATED):
+                continue
+            own = letter.get(index, "")
+            stored = levels if levels.endswith(own) else levels + own
+            if DENSE in stored.strip(DENSE):
+                continue
+            for order in orders((*begun, index), stored):
+                found = True
+                yield order
+        if not found:
+            ends.add(state)
+
+    return orders((), "")
 
 
 def _without(order: tuple[str, ...], index: str) -> tuple[str, ...]:

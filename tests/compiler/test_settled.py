@@ -11,11 +11,12 @@ from tilings import check, message
 
 from sardonyx.compiler.ir.sam_reduce import Accumulator, Reducer
 from sardonyx.compiler.lang.einsum import parse
+from sardonyx.compiler.sparse import settled as compiler_settled
 from sardonyx.compiler.sparse.blocks import map_graph
 from sardonyx.compiler.sparse.estimate import cycles
 from sardonyx.compiler.sparse.lower import lower
 from sardonyx.compiler.sparse.normalize import normalize
-from sardonyx.compiler.sparse.settled import settled, too_many, uncut, with_lone
+from sardonyx.compiler.sparse.settled import in_order, settled, too_many, uncut, with_lone
 from sardonyx.compiler.sparse.tiling import tile
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim.expected import by_slot, expected
@@ -149,6 +150,29 @@ def test_no_edges_are_refused_for_which_an_order_can_be_found():
                     stored = "d" not in letters.lstrip("d").rstrip("d")
                     assert not stored or too_many(parse(text, other)), (text, order, form, said, few, other)
     assert refused > 5
+
+
+def test_maxima_stay_inside_of_what_they_are_for_wherever_loops_are_moved():
+    einsum = parse("X(i,j,l) = B(i,j,k) * C(k,l) * max(n, D(j,n,i))", "kijln", {"X": "dss"})
+    operands = random_operands(einsum, agreeing(einsum, [3, 2, 4, 2, 3]), [0.7], 1)
+    assert check(einsum, operands, {"j": 1, "l": 1}).einsum.order == ("j", "k", "l", "i", "n")
+    assert message(tile, einsum, operands, 1024, {"j": 1, "k": 2, "i": 2, "l": 2}).endswith(
+        "use edges 'split(k,2) split(i,1) split(j,1) split(l,2)' (--schedule or schedule=)")
+    check(einsum, operands, {"k": 2, "i": 1, "j": 1, "l": 2})
+
+
+@pytest.mark.parametrize("text,most", [
+    ("X(a,b,c,d,e,f,g) = B(k,a,b,c) * C(k,q,d,e) * D(q,r,f,g)", 10),
+    ("X(i,j,l,m,o,q) = relu(A(i,j,k) * B(k,l,a) * C(k,n,m) * E(n,p,o) * F(a,p,q)) + D(i,j,l,m,o,q)", 3_000)])
+def test_orders_of_ten_loops_are_settled_within_so_many_looks(text, most, monkeypatch):
+    looks = []
+    monkeypatch.setattr(compiler_settled, "in_order", lambda *given: looks.append(given) or in_order(*given))
+    plain = parse(text)
+    own = plain.result.indices
+    einsum = parse(text, sorted(plain.order, key=lambda index: index in own))
+    assert not too_many(settled(einsum, with_lone(einsum, dict.fromkeys(einsum.order, 2))))
+    assert too_many(settled(einsum, with_lone(einsum, dict.fromkeys(einsum.order, 2), einsum.order)))
+    assert len(looks) <= most
 
 
 def test_edges_that_leave_too_many_sums_are_refused_with_some_that_do_not():
