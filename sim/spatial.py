@@ -168,7 +168,7 @@ def run_rtl(spatial: Spatial, inputs: Mapping[str, Sequence[int]], operations: i
         words[LENGTH] = [*inputs[LENGTH]]
     most = PATIENCE * (spatial.steps + spatial.interval * operations + sum(map(len, words.values())))
     top = BufferedArray(spatial, held.buffers) if held.buffers else SpatialArray(spatial)
-    found = _ran(top, held.streams(words), stalls, most, PATIENCE + spatial.steps, held)
+    found = _ran(top, held.streams(words), stalls, most + held.quiet * operations, PATIENCE + spatial.steps + held.quiet, held)
     outputs, cycles = asked.asked(found, asked.of_array(spatial, operations, inputs.get(LENGTH)))
     return Ran({port.name: [wrapped(word, bits[port.tensor]) for word in outputs[port.name]] for port in spatial.outputs},
                cycles)

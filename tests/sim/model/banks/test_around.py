@@ -180,3 +180,14 @@ def test_rows_take_the_cycles_of_the_verilog(shared: int, operations: int, seed:
     operand = operands(array, operations, seed, shared)
     tokens, rtl = (array.run(engine, **operand).cycles for engine in ("tokens", "rtl"))
     assert tokens is not None and tokens == rtl
+
+
+@pytest.mark.slow
+def test_an_array_that_a_bank_fills_word_by_word_comes_to_its_end() -> None:
+    """B stays in 256 PEs, and comes to them in as many cycles, in which no port takes or gives a word."""
+    array = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)", dtype="int8"),
+                      sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": 5, "j": 16, "k": 16},
+                      buffers={"B": sp.Buffer("dense", "dense", words=256, operations=3)})
+    operand = operands(array, 2, 1, 3)
+    tokens, rtl = (array.run(engine, **operand).cycles for engine in ("tokens", "rtl"))
+    assert tokens is not None and tokens == rtl
