@@ -7,7 +7,9 @@
 The edges of sub-tiles are searched for in the default order, with the indices of the result first. The other orders are looked
 at with the best of these edges and with a few more, and the `CLOSER` best of them are searched as well. One of them is taken if
 it is expected to gain more than estimates are off, so that programs stay as they are where nothing is gained. Orders that the
-formats or the machine do not allow are left out.
+formats or the machine do not allow are left out. Orders that keep sums of terms and arguments in MEM tiles
+(`compiler/lang/apart.py`) have to gain more, so that none of them is slower for estimates that are off, and only the best one
+is searched, where a glance at it finds fewer cycles than the default order takes.
 
 Cost:    at most `MOST_ORDERS` orders, `len(GLANCES) + 1` edges of each, and `CLOSER` searches, twice as many where some orders
          read their sums once more (`Einsum.reframed`), each with a part of the nonzeros and items of the first one.
@@ -17,9 +19,10 @@ Source:  the three dataflows are those of IEEE Micro and of SAM; the choice is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
+from math import ceil
 
 from .compiler.lang.einsum import Einsum, parse
 from .compiler.sparse.fuse import alone
@@ -42,6 +45,13 @@ CLOSER = 2
 PART = 8            # Of the nonzeros and items of a search, for each of them.
 SHOWN = 6           # Orders of which the report has the cycles, besides the default one.
 WORTH = 0.95        # Of the cycles of the default order, beyond which no other is taken.
+# By what cycles of orders that keep sums are multiplied where they are compared with others: generated Verilog takes 0.87 to
+# 1.06 times those that are expected of them, but up to 1.48 times of a product of three, and what is taken shall not be slower.
+KEEPING = 1.5
+# Of the cycles of the default order, beyond which orders that keep sums are not searched: a search would have to gain a tenth
+# for one to be taken, and gains a twentieth.
+NEAR = 0.7
+MOST_KEEPING = 10   # Orders that keep sums, of which some are looked at: of more every second one, or less.
 
 
 @dataclass(frozen=True)
@@ -54,12 +64,14 @@ class Loops:
     tiling : Tiling       Its sub-tiles.
     default : tuple       The order that it would have.
     expected : mapping    Cycles by order, the fewest first, of those that were looked at: of most orders with a few edges.
+    keeping : frozenset   The orders among them that keep sums in MEM tiles.
     """
 
     statement: Einsum
     tiling: Tiling
     default: tuple[str, ...]
     expected: Mapping[tuple[str, ...], float]
+    keeping: frozenset[tuple[str, ...]] = frozenset()
 
     def report(self) -> dict[str, object]:
         """What is said of it: nothing where there is one order only."""
@@ -69,6 +81,8 @@ class Loops:
         other = self.default if own != self.default else next(order for order in self.expected if order != own)
         its = f"{self.expected[other]:,.0f} of" if self.expected[other] < float("inf") else "nothing fits in"
         why = f"{self.expected[own]:,.0f} cycles expected, {its} {' '.join(other)}"
+        if keeps := " and ".join(" ".join(order) for order in (own, other) if order in self.keeping):
+            why += f"; sums are kept in MEM tiles in {keeps}"
         shown = {*[*self.expected][:SHOWN], self.default}
         return {"order": " ".join(own), "dataflow": dataflow(own, self.statement.result.indices, self.tiling.edges), "why": why,
                 "expected_cycles": {" ".join(order): round(cycles) for order, cycles in self.expected.items()
@@ -86,6 +100,16 @@ class _Order:
     def cycles(self) -> float:
         """The fewest expected so far."""
         return self.search.cycles
+
+    @property
+    def keeps(self) -> bool:
+        """Whether sums of its terms or arguments are kept in MEM tiles."""
+        return len(self.statement.every) > 1
+
+    @property
+    def weighed(self) -> float:
+        """Cycles as they are compared with those of other orders."""
+        return self.cycles * (KEEPING if self.keeps else 1)
 
     def works(self, arch: Arch, wanted: Plan, look: Callable[[Search], None] = lambda found: None) -> bool:
         """Whether it can be looked at, and a machine has room for its program with the best edges."""
@@ -106,27 +130,30 @@ def choose(statement: Einsum, formats: Mapping[str, str], data: Mapping[str, Coo
     default = _estimated(first, data, arch, wanted, progress)
     least = float("inf") if default is None else default.cycles
     others = []
-    for each in _others(statement, formats):
+    for each in _fewer(_others(statement, formats)):
         other = _Order(each, search(each, data, arch, wanted, progress, BUDGET // PART))
         other.search.beat = least
         if other.works(arch, wanted, lambda found: found.glance(some)):
             others.append(other)
-    others.sort(key=lambda order: order.cycles)
+    others.sort(key=lambda order: order.weighed)
     if wanted.edges is None:
+        kept = [order for order in others if order.keeps and order.cycles <= NEAR * least][:1]
+        near = [order for order in others if not order.keeps or order in kept]
         closer = [order for again in (False, True)
-                  for order in [each for each in others if each.statement.reframed == again][:CLOSER]]
+                  for order in [each for each in near if each.statement.reframed == again][:CLOSER]]
         others = [order for order in others if order not in closer or order.works(arch, wanted, Search.look)]
-        others.sort(key=lambda order: order.cycles)
+        others.sort(key=lambda order: order.weighed)
     found = {order.statement.order: order.cycles for order in others if order.cycles < float("inf")}
     expected = dict(sorted({statement.order: least, **found}.items(), key=lambda each: each[1]))
+    keeping = frozenset(order.statement.order for order in (first, *others) if order.keeps)
     for order in others:
-        if order.cycles < WORTH * least:
+        if order.weighed < WORTH * (KEEPING if first.keeps else 1) * least:
             taken = _estimated(order, data, arch, wanted, progress)
             if taken is not None:
-                return Loops(order.statement, taken.tiling, statement.order, expected)
+                return Loops(order.statement, taken.tiling, statement.order, expected, keeping)
     # What a machine has no room for is refused when it is compiled, behind what else is wrong.
     tiling = default.tiling if default is not None else cut(alone(statement), data, arch, wanted, progress, first.search)
-    return Loops(statement, tiling, statement.order, expected)
+    return Loops(statement, tiling, statement.order, expected, keeping)
 
 
 def _estimated(order: _Order, data: Mapping[str, Coo], arch: Arch, wanted: Plan, progress: Callable[[str], None]
@@ -173,14 +200,16 @@ def _others(statement: Einsum, formats: Mapping[str, str]) -> Iterator[Einsum]:
             other = parse(statement.text, order, own, statement.origin)
         except UserError:
             continue
-        if is_searched(other):
+        if not too_many(other):     # What sub-tiles settle is another order in each of them.
             yield replace(other, locate=statement.locate)
 
 
-def is_searched(statement: Einsum) -> bool:
-    """Whether the order of a statement is one of those of which one is chosen: what sub-tiles settle is another one in each of
-    them, and what keeps sums in MEM tiles is for those who ask for it."""
-    return not too_many(statement) and len(statement.every) == 1
+def _fewer(orders: Iterable[Einsum]) -> list[Einsum]:
+    """Orders without some of those that keep sums, where there are many of these: the ones that follow each other are alike."""
+    every = [*orders]
+    keeping = [each for each in every if len(each.every) > 1]
+    some = keeping[::max(1, ceil(len(keeping) / MOST_KEEPING))]
+    return [each for each in every if each not in keeping or each in some]
 
 
 def _moved(order: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -27,11 +27,12 @@ from sardonyx.compiler.einsum import compile_einsum
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.lang.program import Program, parse_program
 from sardonyx.compiler.sparse.fuse import alone
+from sardonyx.compiler.sparse.settled import too_many
 from sardonyx.cutting import Plan, cut
 from sardonyx.expected import estimated, orders
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
-from sardonyx.loops import choose, is_searched
+from sardonyx.loops import choose
 from sardonyx.outcome import silent
 from sardonyx.runtime.data.sub_tiles import Work
 from sardonyx.sim.model.tokens import fabric
@@ -156,7 +157,7 @@ def measure(cases: Sequence[Case] = CASES, progress: Callable[[str], None] = sil
         choosing = time.process_time() - between
         found = {}
         for order in orders(case.text, {}):
-            if not is_searched(parse(case.text, order)):
+            if too_many(parse(case.text, order)):
                 continue
             try:
                 found[order] = estimated(case.program(order).result, case.data, arch, case.plan)

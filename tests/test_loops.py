@@ -15,16 +15,19 @@ from sardonyx import loops
 from sardonyx.api import explain_program
 from sardonyx.compiler.lang.einsum import parse
 from sardonyx.compiler.sparse.search import Search
+from sardonyx.compiler.sparse.settled import too_many
 from sardonyx.cutting import Plan
 from sardonyx.expected import estimated, orders
 from sardonyx.hw.arch import presets
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.primitive import ACCUMULATOR, ARBITER, FILTER
-from sardonyx.loops import dataflow, is_searched
+from sardonyx.loops import dataflow
 from sardonyx.tensors.values import random_tensor, to_value
 
 PRODUCT = "X(i,j) = B(i,k) * C(k,j)"
 RELU = "X(i,j) = relu(B(i,k) * C(k,j))"
+SUM = "X(i,j) = relu(B(i,k) * C(k,j)) + D(i,j)"
+MASKED = "X(i,j) = relu(B(i,k) * C(k,j)) * D(i,j)"
 B, C = (to_value(random_tensor((24, 24), 0.15, seed)) for seed in (1, 2))
 REASONS = ("order", "dataflow", "why", "expected_cycles")
 
@@ -81,6 +84,41 @@ def test_a_machine_without_accumulators_is_given_no_order_that_needs_one() -> No
     assert found["order"] in ("i j k", "j i k") and found["dataflow"] == "inner product"
 
 
+def test_sums_are_kept_in_mem_tiles_where_that_is_expected_to_gain() -> None:
+    found = run(SUM, D=C, tile=12)
+    expected = found["expected_cycles"]
+    assert found["order"].index("k") < 4    # Around an index of the result.
+    assert found["dataflow"] in ("Gustavson", "outer product")
+    assert loops.KEEPING * expected[found["order"]] < loops.WORTH * expected["i j k"]
+    assert found["why"] == (f"{expected[found['order']]:,} cycles expected, {expected['i j k']:,} of i j k; "
+                            f"sums are kept in MEM tiles in {found['order']}")
+    assert [*found["sums_apart"]] == ["X.sum1"]
+
+
+def test_sums_are_not_kept_where_nothing_is_gained() -> None:
+    found = run("x(i) = b(i) - B(i,j) * C(j)", b=np.arange(24), C=np.ones(24, int))
+    assert found["order"] == "i j" and found["why"].endswith(" of j i; sums are kept in MEM tiles in j i")
+    assert "sums_apart" not in found
+
+
+def test_sums_are_not_kept_where_they_do_not_fit() -> None:
+    full, few = np.ones((24, 24), int), np.eye(24, dtype=int)
+    onyx = presets.get("onyx")
+    short = replace(onyx, name="short", mem=replace(onyx.mem, sram_lines=128))
+    how: dict[str, Any] = {"D": few, "tile": 24, "arch": short, "B": full[:, :6], "C": full[:6]}
+    with pytest.raises(UserError) as refused:
+        run(MASKED, order="ikj", **how)
+    assert "is kept in MEM tiles" in str(refused.value)
+    assert run(MASKED, **how)["order"] in ("i j k", "j i k")
+
+
+def test_a_machine_without_accumulators_keeps_no_sums() -> None:
+    onyx = presets.get("onyx")
+    mem = replace(onyx.mem, primitives=tuple(each for each in onyx.mem.primitives if each is not ACCUMULATOR))
+    found = run(SUM, D=C, tile=12, arch=replace(onyx, name="plain", mem=mem))
+    assert found["order"] in ("i j k", "j i k") and "MEM tiles" not in found["why"]
+
+
 def test_an_order_of_which_the_copies_do_not_fit_is_not_taken() -> None:
     statement, data = parse(PRODUCT), {"B": random_tensor((40, 40), 0.1, 1), "C": random_tensor((40, 40), 0.1, 2)}
     onyx = presets.get("onyx")
@@ -119,7 +157,8 @@ def test_loops_have_the_name_of_what_they_do_with_sums(order: str, edges: "tuple
     assert dataflow("ij", "ij", {"i": 1, "j": 9}) == "no sum"
 
 
-@pytest.mark.parametrize("text,most", [("a = b(i) * c(i)", 1), (PRODUCT, 6), ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", 24),
+@pytest.mark.parametrize("text,most", [("a = b(i) * c(i)", 1), (PRODUCT, 6), (SUM, 6),
+                                       ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", 24),
                                        ("X(i,j,k) = B(i,l) * C(l,m) * D(m,n) * E(n,o) * F(o,j,k)", 36)])
 def test_the_orders_and_the_searches_are_bounded(text: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     statement = parse(text)
@@ -143,6 +182,15 @@ def test_the_orders_and_the_searches_are_bounded(text: str, most: int, monkeypat
     assert len(looked) <= 1 + loops.CLOSER
 
 
+def test_of_many_orders_that_keep_sums_some_are_looked_at() -> None:
+    text = "X(i,j) = relu(B(i,k) * C(k,l) * E(l,j)) + D(i,j)"
+    data = {name: random_tensor((8, 8), 0.3, seed) for seed, name in enumerate("BCDE")}
+    found = loops.choose(parse(text), {}, data, presets.get("onyx"), Plan())
+    kept = [*map("".join, found.keeping)]
+    assert len(kept) <= loops.MOST_KEEPING and {order[0] for order in kept} >= {*"kl"}
+    assert len(found.expected) - len(kept) == sum(len(parse(text, each).every) == 1 for each in orders(text, {}))
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 3, 8, 20]), st.floats(0.02, 0.6))
 @settings(max_examples=5, deadline=None)
 def test_results_are_those_of_numpy_in_the_order_that_is_chosen(seed: int, edge: "int | None", share: float) -> None:
@@ -151,6 +199,8 @@ def test_results_are_those_of_numpy_in_the_order_that_is_chosen(seed: int, edge:
     # Every word is compared.
     sardonyx.einsum(PRODUCT, B=to_value(b), C=to_value(c), engine="tokens", tile=edge)
     sardonyx.einsum(RELU, B=to_value(b), C=to_value(c), engine="tokens", tile=edge)
+    sardonyx.einsum(SUM, B=to_value(b), C=to_value(c), D=to_value(random_tensor((rows, columns), share, seed % 1000 + 2)),
+                    engine="tokens", tile=edge)
 
 
 CONTRACTED = "X(i,j,l) = B(i,j,k) * C(k,l)"
@@ -171,7 +221,7 @@ def test_such_an_order_is_tuned_where_it_is_given_and_looked_at_nowhere_else() -
     free = sardonyx.einsum(CONTRACTED, B=LEFT, C=RIGHT, engine="tokens").report
     assert not any(order.startswith("k") for order in free["expected_cycles"])
     every = [*orders(CONTRACTED, {})]
-    assert len(every) == 24 and all(order[0] != "k" for order in every if is_searched(parse(CONTRACTED, order)))
+    assert len(every) == 24 and all(order[0] != "k" for order in every if not too_many(parse(CONTRACTED, order)))
 
 
 def test_such_an_order_is_explained_as_sub_tiles_have_it() -> None:
