@@ -195,7 +195,7 @@ def _walked(pes: PeGraph, size: Sequence[int], tile: Tile, lanes: int, arch: Arc
     if tile[0] % lanes or max(tile) > 1 << arch.mem.extent_bits:
         return None
     walked = walk(pes, tile, lanes)
-    words = max(lines for _, lines in _rooms(walked, tile[0] >= size[0]))
+    words = max(walked.grid.points, *(lines for _, lines in _rooms(walked, tile[0] >= size[0])))
     return walked if times * words <= arch.glb.room_bytes // WORD_BYTES else None
 
 

@@ -46,6 +46,14 @@ def test_a_photograph_takes_hardly_more_than_a_cycle_a_pixel(size: tuple[int, in
     assert a_pixel(BLUR, size, tile) < 1.04 < a_pixel(BLUR, size, (64, 64))
 
 
+def test_the_points_of_a_tile_fit_a_bank_of_however_few_elements() -> None:
+    """Of an image enlarged by 255/7 a tile of 180 x 120 reads 5 x 120 elements, at 1,275 x 120 points."""
+    graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (0, 0), (255, 1), (None, None))},
+                    outputs={"out": replace(plane("out"), scale=(7, 1))})
+    for tile in tiles(graph, (180, 120), 1, {}, SMALL):
+        assert walk(graph, tile).grid.points <= SMALL.glb.room_bytes // 2
+
+
 def test_tiles_of_an_enlarged_image_begin_where_an_element_does() -> None:
     """Each is in two columns and three rows, which loops walk from the first on; one tile alone may be of any size."""
     graph = replace(stencil({(0, 0): 1}), inputs={"photo": Stream("photo", (1, 1), (0, 0), (2, 3), (None, None))})
