@@ -12,9 +12,9 @@ to where they do, by as few points as that takes: 3 columns on each of which an 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from .affine import nest
 from .parted import parted
 
 Point = tuple[int, ...]
+
+# Points after which elements of all streams begin together, up to which all ways to lengthen a side are tried; of two images
+# enlarged by 31 and by 37 there are two million.
+SEARCHED = 16
 
 
 @dataclass(frozen=True)
@@ -161,16 +165,37 @@ def needed_boxes(graph: PeGraph, stores: Sequence[Store]) -> Mapping[int, tuple[
 
 def _side(streams: Sequence[Stream], dim: int, first: int, extent: int) -> tuple[int, int]:
     """Where a grid begins in a dimension and its points, so that loops walk the elements of all streams; as it is asked for, if
-    there are no such loops."""
-    kinds = {(each.scale[dim], each.shift[dim], each.divide[dim]) for each in streams if not each.pattern}
-    block = math.lcm(*(divide for *_, divide in kinds))
-    # The fewest points more, and of these as few as there can be in front.
-    for more in range(2 * block - 1):
-        for before in range(min(more, block - 1) + 1):
-            points = np.arange(first - before, first + extent + more - before)
-            if all(divide == 1 or nest((scale * points + shift) // divide) is not None for scale, shift, divide in kinds):
-                return first - before, extent + more
+    none of those that are tried has such loops."""
+    return _begun(frozenset((each.scale[dim], each.shift[dim], each.divide[dim]) for each in streams if not each.pattern),
+                  first, extent)
+
+
+@cache
+def _begun(kinds: frozenset[tuple[int, int, int]], first: int, extent: int) -> tuple[int, int]:
+    """`_side` of scales, shifts and divisors; tiles of many heights ask for the same columns."""
+    for before, more in _longer(kinds, first, extent):
+        points = np.arange(first - before, first + extent + more - before)
+        if all(divide == 1 or nest((scale * points + shift) // divide) is not None for scale, shift, divide in kinds):
+            return first - before, extent + more
     return first, extent
+
+
+def _longer(kinds: frozenset[tuple[int, int, int]], first: int, extent: int) -> Iterator[tuple[int, int]]:
+    """Points in front and in all by which a side may grow: the fewest more, and of these as few as there can be in front."""
+    block = math.lcm(*(divide for *_, divide in kinds))
+    if block <= SEARCHED:
+        yield from ((before, more) for more in range(2 * block - 1) for before in range(min(more, block - 1) + 1))
+        return
+
+    def begins(point: int) -> bool:
+        return all(not scale or (scale * point + shift) % divide < scale for scale, shift, divide in kinds)
+
+    # As asked, and to the next point on each side at which elements of all streams begin; twice as long, nobody wants it.
+    yield 0, 0
+    before = next((each for each in range(extent) if begins(first - each)), None)
+    behind = next((each for each in range(extent) if begins(first + extent + each)), None)
+    if before is not None and behind is not None:
+        yield before, before + behind
 
 
 def _moved(point: Point, offset: Point) -> Point:

@@ -83,3 +83,14 @@ def test_the_grid_of_an_enlarged_image_goes_on_to_where_elements_begin(divide: i
     stream = Stream("photo", (1, 1), (shift, 0), (divide, 1), (None, None))
     found = walk(replace(stencil({(0, 0): 1, (offset, 0): 2}), inputs={"photo": stream}), (columns, 2)).grid
     assert found == Grid((grid[0], 0), (grid[1], 2))
+
+
+@pytest.mark.parametrize("divides, grid", [((62, 31), (0, 186)), ((31, 37), (0, 180))], ids=["more columns", "as asked"])
+def test_of_two_enlarged_images_a_grid_is_found_at_once(divides: tuple[int, int], grid: tuple[int, int]) -> None:
+    """Elements of those by 31 and 37 begin together at every 1,147th column; to try all ways there took minutes."""
+    photo, other = (Stream(name, (1, 1), (0, 0), (divide, 1), (None, None))
+                    for name, divide in zip(("photo", "other"), divides, strict=True))
+    graph = PeGraph(("x", "y"), (PeNode("input", name="photo"), PeNode("input", name="other"),
+                                 PeNode("muladd", {"a": Ref(0, (0, 0)), "b": 3, "c": Ref(1, (0, 0))})),
+                    {"photo": photo, "other": other}, {"out": Ref(2, (0, 0))}, {"out": plane("out")})
+    assert walk(graph, (180, 2)).grid == Grid((grid[0], 0), (grid[1], 2))
