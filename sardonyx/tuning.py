@@ -174,7 +174,7 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     task = Task(expression, data, machine, engine, plan, locate, seed)
     kept = Kept(None if state is None else Path(state), {"task": task.digest, VERSION: installed_version()},
                 "the file is of another program, other operands or another machine", _found)
-    programs = _programs(task, program, order, arguments.formats(formats), budget)
+    programs = _programs(task, program, order, arguments.formats(formats), budget, progress)
     with workers(cluster, jobs) as found_workers:
         sweep = _Sweep(task, kept, found_workers, progress)
         expected = sweep.all(programs, ESTIMATE, "estimating programs")
@@ -187,13 +187,14 @@ def tune(expression: str, /, *, order: str | None = None, formats: Mapping[str, 
     return Outcome(*_told(task, operands, given, found, len(programs)))
 
 
-def _programs(task: Task, program: Program, order: str | None, formats: Mapping[str, str], budget: int) -> list[Point]:
+def _programs(task: Task, program: Program, order: str | None, formats: Mapping[str, str], budget: int,
+              progress: Callable[[str], None]) -> list[Point]:
     """Orders and formats to try, at most so many: those that differ least from the default first. Of more orders than that
     those of the fewest expected cycles with the edges of the default one."""
     statement, given = program.statements[0], tuple(formats.items())
     tried = [statement.order] if order else [*orders(task.text, formats)]
     if len(tried) > budget:
-        tried = _by_cycles(task, tried, given)
+        tried = _by_cycles(task, tried, given, progress)
     dense: list[tuple[str, str]] = []
     for tensor, rank in statement.tensors.items():
         if tensor not in formats and rank and prod(task.data[tensor].shape) <= DENSE_PLACES:
@@ -202,11 +203,15 @@ def _programs(task: Task, program: Program, order: str | None, formats: Mapping[
     return points[:budget]
 
 
-def _by_cycles(task: Task, tried: Sequence[tuple[str, ...]], formats: tuple[tuple[str, str], ...]) -> list[tuple[str, ...]]:
+def _by_cycles(task: Task, tried: Sequence[tuple[str, ...]], formats: tuple[tuple[str, str], ...],
+               progress: Callable[[str], None]) -> list[tuple[str, ...]]:
     """Loop orders by the cycles that are expected of each with the edges of the default one, which is the first."""
     statements = [task.program(Point(order, formats)).statements[0] for order in tried]
     edges = search(statements[0], task.data, task.arch, task.plan).chosen().edges
-    cycles = {each.order: glanced(each, task.data, task.arch, task.plan, edges) for each in statements[1:]}
+    cycles: dict[tuple[str, ...], float] = {}
+    for done, each in enumerate(statements[1:], 1):
+        cycles[each.order] = glanced(each, task.data, task.arch, task.plan, edges)
+        progress(f"comparing loop orders: {done} of {len(statements) - 1}")
     return [tried[0], *sorted(tried[1:], key=lambda order: cycles[order])]
 
 

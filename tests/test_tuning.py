@@ -191,3 +191,9 @@ def test_orders_that_sub_tiles_settle_are_tried() -> None:
     values = {"B": to_value(random_tensor((3, 4, 5), 0.5, 1)), "C": to_value(random_tensor((5, 2), 0.5, 2))}
     found = sardonyx.tune("X(i,j,l) = B(i,j,k) * C(k,l)", **values, budget=30, jobs=1, formats={"B": "sss", "C": "ss"}).report
     assert found["programs"] == 24
+
+
+def test_of_many_orders_it_is_told_how_many_were_compared() -> None:
+    told: list[str] = []
+    tuned(2, progress=told.append)
+    assert [each for each in told if each.startswith("comparing")] == [f"comparing loop orders: {n} of 5" for n in range(1, 6)]
