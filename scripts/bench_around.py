@@ -119,10 +119,11 @@ def sharing() -> list[Row]:
     photo = camera_pipeline.mosaic(skimage.data.astronaut())
     product = matrix_product.build(64)
 
-    def job(program: object, inputs: Mapping[str, np.ndarray], columns: int, lanes: int | None) -> PictureJob:
-        """A program for so many columns."""
+    def job(program: object, inputs: Mapping[str, np.ndarray], columns: int, lanes: int | None,
+            tile: tuple[int, int] | None = None) -> PictureJob:
+        """A program for so many columns, in tiles of these sides; None: in those chosen for words over the bus."""
         found = sardonyx.halide.prepared(program, inputs, None, {}, silent)
-        return found.job(Wanted(found.size, None, lanes, replace(arch, columns=columns, regions=1), 0), silent)
+        return found.job(Wanted(found.size, tile, lanes, replace(arch, columns=columns, regions=1), 0), silent)
 
     def frames(job: PictureJob, count: int) -> Callable[[Region], list[int]]:
         """Configure a region and compute frames, whose words stay in the global buffer: static programs do not look at them;
@@ -156,7 +157,9 @@ def sharing() -> list[Row]:
 
         return work
 
-    whole, half = (job(camera_pipeline.build(), {"photo": photo}, columns, lanes) for columns, lanes in ((32, 4), (16, 2)))
+    # As many lanes as have room, and the tiles of the fewest points: no word comes over the bus.
+    whole, half = (job(camera_pipeline.build(), {"photo": photo}, columns, lanes, tile)
+                   for columns, lanes, tile in ((32, 5, (505, 504)), (16, 2, (504, 168))))
     beside = job(product, {"weights": matrix, "rows": rows}, 16, None)
     needed, halves = ((32, whole, 9), (16, half, 1), (16, beside, 1)), ((16, half, 10), (16, beside, 1))
 
