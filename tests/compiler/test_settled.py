@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statements import agreeing, random_operands
-from tilings import check, message
+from tilings import DRAWN, check, message
 
 from sardonyx.compiler.ir.sam_reduce import Accumulator, Reducer
 from sardonyx.compiler.lang.einsum import parse
@@ -66,10 +66,7 @@ def test_the_sum_of_sub_tiles_is_what_numpy_makes_of_dense_arrays(text):
 
 @settings(max_examples=40)
 @given(text=st.sampled_from([TTM, MTTKRP, TWICE, RELU, ADDED, SELF]), order=st.permutations("ijlkn"),
-       extents=st.lists(st.sampled_from([0, 1, 2, 5, 7]), min_size=5, max_size=5), edge=st.integers(1, 3),
-       letters=st.text("ds", min_size=6, max_size=6), form=st.sampled_from(["sss", "dss", "dds", "ssd", "sdd", "ddd"]),
-       densities=st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=3, max_size=3), seed=st.integers(0, 99),
-       narrow=st.booleans())
+       extents=st.lists(st.sampled_from([0, 1, 2, 5, 7]), min_size=5, max_size=5), edge=st.integers(1, 3), **DRAWN)
 def test_orders_formats_and_edges_at_random_give_the_words_of_golden(text, order, extents, edge, letters, form, densities, seed,
                                                                      narrow):
     plain = parse(text)

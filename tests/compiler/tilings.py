@@ -1,6 +1,7 @@
 """What tests of tilings share."""
 
 import pytest
+from hypothesis import strategies as st
 from sam_reference import run as run_graph
 
 from sardonyx.compiler.lang.einsum import parse
@@ -13,6 +14,10 @@ from sardonyx.sim.golden import einsum as golden
 from sardonyx.tensors import values as tensors
 
 MATMUL = parse("X(i,j) = B(i,k) * C(k,j)")
+# Formats of operands and of the result, and what is in operands, at random.
+DRAWN = {"letters": st.text("ds", min_size=6, max_size=6), "form": st.sampled_from(["sss", "dss", "dds", "ssd", "sdd", "ddd"]),
+         "densities": st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=3, max_size=3), "seed": st.integers(0, 99),
+         "narrow": st.booleans()}
 
 
 def run(tiling):
