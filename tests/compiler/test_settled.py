@@ -156,6 +156,10 @@ def test_maxima_stay_inside_of_what_they_are_for_wherever_loops_are_moved():
     assert message(tile, einsum, operands, 1024, {"j": 1, "k": 2, "i": 2, "l": 2}).endswith(
         "use edges 'split(k,2) split(i,1) split(j,1) split(l,2)' (--schedule or schedule=)")
     check(einsum, operands, {"k": 2, "i": 1, "j": 1, "l": 2})
+    # Where the order that sums are settled in cannot be stored, others are looked at: none with the maximum around m.
+    einsum = parse("X(i,j,l,m) = B(i,j,k) * C(k,l) * max(n, D(m,n,i))", "ikjmnl", {"X": "sssd"})
+    found = settled(einsum, dict.fromkeys("ikjm", 3) | {"l": 1, "n": 1})
+    assert found.order.index("n") > max(found.order.index("m"), found.order.index("i"))
 
 
 @pytest.mark.parametrize("text,most", [
