@@ -205,9 +205,13 @@ def _programs(task: Task, program: Program, order: str | None, formats: Mapping[
 
 def _by_cycles(task: Task, tried: Sequence[tuple[str, ...]], formats: tuple[tuple[str, str], ...],
                progress: Callable[[str], None]) -> list[tuple[str, ...]]:
-    """Loop orders by the cycles that are expected of each with the edges of the default one, which is the first."""
+    """Loop orders by the cycles that are expected of each with the edges of the default one, which is the first; as they come,
+    where that one does not fit."""
     statements = [task.program(Point(order, formats)).statements[0] for order in tried]
-    edges = search(statements[0], task.data, task.arch, task.plan).chosen().edges
+    try:
+        edges = search(statements[0], task.data, task.arch, task.plan).chosen().edges
+    except UserError:
+        return list(tried)      # What else fits is found out with the budget.
     cycles: dict[tuple[str, ...], float] = {}
     for done, each in enumerate(statements[1:], 1):
         cycles[each.order] = glanced(each, task.data, task.arch, task.plan, edges)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import sardonyx
 from sardonyx import tuning
 from sardonyx.cli import main
+from sardonyx.compiler.lang.einsum import Einsum
+from sardonyx.compiler.sparse.search import Search
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.spread import installed_version
 from sardonyx.tensors.values import random_tensor, to_value
@@ -197,3 +199,11 @@ def test_of_many_orders_it_is_told_how_many_were_compared() -> None:
     told: list[str] = []
     tuned(2, progress=told.append)
     assert [each for each in told if each.startswith("comparing")] == [f"comparing loop orders: {n} of 5" for n in range(1, 6)]
+
+
+def test_orders_are_tried_as_they_come_where_the_default_one_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(statement: Einsum, *_: object) -> Search:
+        raise UserError("it does not fit", statement.text, "another order")
+
+    monkeypatch.setattr(tuning, "search", refused)
+    assert tuned(2)["programs"] == 2
