@@ -199,7 +199,7 @@ Three = tuple[float, float, float]
 class Silicon:
     """um2 of the arrays with enables, with clock gates, and with one gate by which the generated one waits; and the shortest
     period in picoseconds: of small ones flat, and with each module mapped alone; of large ones so, too, with sums in the trees
-    of their products, by enables and by that gate."""
+    of their products, by enables, with clock gates and by that gate."""
 
     enables: Three
     gates: Three
@@ -207,6 +207,7 @@ class Silicon:
     period_ps: Three
     by_module_ps: Three
     large_ps: Three
+    large_gates_ps: Three
     gated_ps: Three
 
 
@@ -224,13 +225,14 @@ def silicon(library: Library, small: int = 4) -> Silicon:
         wide, narrow, ours = (areas(made, library, way)[made.top].total for made in map(emitted, sides(SIZE, clock_gate)))
         return wide, narrow, ours
 
-    def ps(size: int, flat: bool, booth: bool, clock_gate: bool = False) -> Three:
-        wide, narrow, ours = (least_period(made, netlist(made, library, flat=flat, booth=booth), library)
+    def ps(size: int, flat: bool, booth: bool, way: Registers = Registers.ENABLES, clock_gate: bool = False) -> Three:
+        wide, narrow, ours = (least_period(made, netlist(made, library, way, flat, booth), library)
                               for made in map(emitted, sides(size, clock_gate)))
         return wide, narrow, ours
 
     return Silicon(um2(Registers.ENABLES), um2(Registers.GATES), um2(Registers.ENABLES, True),
-                   ps(small, True, True), ps(small, False, True), ps(SIZE, False, False), ps(SIZE, False, False, True))
+                   ps(small, True, True), ps(small, False, True), ps(SIZE, False, False),
+                   ps(SIZE, False, False, Registers.GATES), ps(SIZE, False, False, clock_gate=True))
 
 
 def energy_per_mac(library: Library, size: int = 8, tiles: int = 4) -> Three:

@@ -119,6 +119,7 @@ def spatial_table(library: Library) -> str:
             ("4 x 4, shortest period, ps", found.period_ps, "+43 %, 1,000 to 1,429 ps, the accelerator"),
             ("the same, each module mapped alone", found.by_module_ps, ""),
             ("16 x 16, the same, sums in the trees of products", found.large_ps, ""),
+            ("16 x 16, the same, with clock gates", found.large_gates_ps, ""),
             ("16 x 16, the same, the generated one waits by one clock gate", found.gated_ps, ""),
             *((f"{size} x {size}, fJ a product and sum, nothing gated", energy_per_mac(library, size),
                "+7 to +30 %, the accelerator") for size in SIZES))))

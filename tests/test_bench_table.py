@@ -82,7 +82,7 @@ def test_arrays_in_cells_have_the_same_lines_with_a_library_and_without(monkeypa
     three = 130.0, 100.0, 105.0     # 105 of 130 would be met everywhere
     family = SimpleNamespace(name="asap7")
     monkeypatch.setattr(bench_commands, "find_library", lambda place: SimpleNamespace(family=family))
-    monkeypatch.setattr(bench_spatial, "silicon", lambda library: bench_spatial.Silicon(*[three] * 7))
+    monkeypatch.setattr(bench_spatial, "silicon", lambda library: bench_spatial.Silicon(*[three] * 8))
     monkeypatch.setattr(bench_spatial, "energy_per_mac", lambda library, size: three)
     monkeypatch.setattr(bench_parts, "areas", lambda design, library, way: defaultdict(
         lambda: SimpleNamespace(total=7.0), {"merge_node": SimpleNamespace(total=2.0)}))
@@ -91,7 +91,7 @@ def test_arrays_in_cells_have_the_same_lines_with_a_library_and_without(monkeypa
     monkeypatch.setattr(bench_parts, "least_period", lambda design, netlist, library: 900.0)
     left, found = bench_commands.cells(None), bench_commands.cells(Path("library"))
     assert [each.what for each in left] == [each.what for each in found]
-    assert [each.met for each in found] == [*[True] * 3, *[False] * 3, True, True, *[None] * 5, False, False, True]   # type: ignore[union-attr]
+    assert [each.met for each in found] == [*[True] * 3, *[False] * 4, True, True, *[None] * 5, False, False, True]   # type: ignore[union-attr]
     unmeasured = merged("\n".join(HEAD), left, everything=True)
     assert all("| not measured (kept: needs LIBERTY=folder) |" in line for line in lines_of(unmeasured))
     assert "kept" not in merged(unmeasured, found, everything=True)
