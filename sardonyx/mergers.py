@@ -28,6 +28,7 @@ from .array_operands import DENSITY, MOST_OPERATIONS
 from .hw.arch.errors import UserError
 from .hw.arch.logic import BITS
 from .hw.arch.merger import Merger
+from .hw.arch.reduction import ADD, NAMES, REDUCTIONS
 from .hw.spatial.merge.merger import MergerArray
 from .outcome import Computed, Outcome, silent
 from .runtime.data.merged import Fiber, collected, dealt
@@ -47,7 +48,7 @@ _GIVE = "give matrices of {shape}, at most {ways} for an operation: a list of th
 
 
 def merger(ways: int, shape: int | Sequence[int], *, lanes: int = 1, take: int = 1, dtype: str = "int16",
-           name: str = "merger") -> MergerDesign:
+           reduction: str = ADD, name: str = "merger") -> MergerDesign:
     """A merger.
 
     Parameters
@@ -57,15 +58,19 @@ def merger(ways: int, shape: int | Sequence[int], *, lanes: int = 1, take: int =
                        value and the bit of an end an element has 64 bits at most.
     lanes : int        Lane n merges the rows whose number leaves n when divided by this; a power of two, 1..64.
     take : int         Elements that leave a lane in a cycle; a power of two, 1..16.
-    dtype : str        int8, int16 or int32: of the values, whose sums wrap.
+    dtype : str        int8, int16 or int32: of the values, whose sums and products wrap.
+    reduction : str    What values with equal coordinates become: ``add``, ``mul``, ``max``, ``min``, or whether all of them
+                       (``both``) or any (``either``) are true, 0 or 1. Of values that are there: a coordinate that one way has
+                       alone keeps its value.
     name : str         Of the Verilog module.
     """
     arguments.choice("dtype", dtype, BITS)
+    arguments.choice("reduction", reduction, REDUCTIONS)
     extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if not 1 <= len(extents) <= 2:
         raise UserError(f"it has {len(extents)} extents", "shape", "give rows and columns, or one extent")
     rows, columns = extents if len(extents) == 2 else (1, extents[0])
-    return MergerDesign(Merger(name, ways, rows, columns, lanes, take, BITS[dtype]), isinstance(shape, Sequence))
+    return MergerDesign(Merger(name, ways, rows, columns, lanes, take, BITS[dtype], reduction), isinstance(shape, Sequence))
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ class MergerDesign:
         """Numbers of it."""
         kind = self.kind
         nodes = kind.lanes * (kind.ways - 1)
-        return {"ways": kind.ways, "lanes": kind.lanes, "take": kind.take, "nodes": nodes,
+        return {"ways": kind.ways, "lanes": kind.lanes, "take": kind.take, "reduction": kind.reduction, "nodes": nodes,
                 "comparators": nodes * kind.take * (kind.take + 1) // 2, "comparator_bits": kind.key_bits,
                 "element_bits": kind.element_bits,
                 "streams": {"P": kind.ways * kind.lanes * kind.take, "M": kind.lanes * kind.take}}
@@ -111,7 +116,8 @@ class MergerDesign:
         count = {1: "an element"}.get(kind.take, f"up to {kind.take} elements")
         size = " x ".join(f"{each:,}" for each in self.shape)
         lines = [
-            f"{kind.ways} sorted fibers of {size} become one, equal coordinates added",
+            f"{kind.ways} sorted fibers of {size} become one, "
+            + ("equal coordinates added" if kind.reduction == ADD else f"of equal coordinates {NAMES[kind.reduction]}"),
             f"{kind.lanes} lane{'s' if kind.lanes > 1 else ''}, each for {rows}, {count} a cycle", "",
             f"a lane is a tree of {kind.levels} level{'s' if kind.levels > 1 else ''}, {kind.ways - 1} node"
             f"{'s' if kind.ways > 2 else ''} of {kind.take * (kind.take + 1) // 2} comparators of {kind.key_bits} bits",
@@ -161,8 +167,9 @@ class MergerDesign:
         P                 Up to `ways` partial matrices of `shape`, whole numbers: a list of arrays, or of sparse arrays of
                           SciPy; an array with an axis for them in front, and another one before it for several operations.
 
-        The value is their sum, an array, or a CSR array where matrices are sparse, of more than 16,777,216 rows a COO array;
-        with several operations a list.
+        The value is their sum, or what the reduction makes of elements that are there, an array, or a CSR array where matrices
+        are sparse, of more than 16,777,216 rows a COO array; with several operations a list. There are elements that are not
+        0, and of a reduction that is no sum those that a sparse array stores, too, be they 0.
         """
         began = time.perf_counter()
         arguments.choice("engine", engine, ENGINES)
@@ -174,7 +181,7 @@ class MergerDesign:
         given = operands.get("P")
         operations, several, is_sparse = self._operations(self.random(1, seed)["P"] if given is None else given)
         progress("merging with NumPy")
-        wanted = [merged(fibers, self.kind.bits) for fibers in operations]
+        wanted = [merged(fibers, self.kind.bits, self.kind.reduction) for fibers in operations]
         facts: dict[str, object] = {"engine": engine, **self.facts(), "operations": len(operations),
                                     "elements_in": sum(len(fiber[0]) for fibers in operations for fiber in fibers),
                                     "elements_out": sum(len(fiber[0]) for fiber in wanted)}
@@ -234,7 +241,7 @@ class MergerDesign:
         return [self._fiber(nth, part) for nth, part in enumerate(parts)]
 
     def _fiber(self, nth: int, part: Any) -> Fiber:
-        """The nonzeros of a partial matrix."""
+        """The elements of a partial matrix that are there."""
         array = part if scipy.sparse.issparse(part) else np.asarray(part)
         if array.dtype.kind not in "iub":
             raise UserError(f"matrix {nth} holds {array.dtype}", "P", "give whole numbers")
@@ -244,7 +251,8 @@ class MergerDesign:
             # A copy: summing entries that are stored twice would change what was given.
             entries = scipy.sparse.coo_array(array, copy=True)
             entries.sum_duplicates()
-            entries.eliminate_zeros()
+            if self.kind.reduction == ADD:
+                entries.eliminate_zeros()
             found = entries.row.astype(np.int64) * self.kind.columns + entries.col
             order = np.argsort(found)
             coordinates, values = found[order], entries.data.astype(np.int64)[order]

@@ -32,6 +32,26 @@ def test_arrays_and_sparse_arrays_are_merged_to_their_kind() -> None:
     assert np.array_equal(second.toarray(), one.toarray()) and first.shape == (3, 4)
 
 
+def test_of_what_is_there_it_may_be_the_largest_the_product_or_a_truth() -> None:
+    parts = np.array([[[-5, 0, 2, 7], [0, 3, 0, 0], [0, 0, 0, 0]], [[0, 0, -3, 6], [4, 2, 0, 0], [0, 0, 0, 0]]])
+    found = {reduction: sp.merger(ways=2, shape=(3, 4), lanes=2, reduction=reduction, name="met").run("tokens", P=parts)
+             for reduction in ("max", "min", "mul", "both", "either")}
+    assert {name: each.value[:2].tolist() for name, each in found.items()} == {
+        "max": [[-5, 0, 2, 7], [4, 3, 0, 0]], "min": [[-5, 0, -3, 6], [4, 2, 0, 0]], "mul": [[-5, 0, -6, 42], [4, 6, 0, 0]],
+        "both": [[1, 0, 1, 1], [1, 1, 0, 0]], "either": [[1, 0, 1, 1], [1, 1, 0, 0]]}
+    assert all(each.report["reduction"] == name and each.report["elements_out"] == 5 for name, each in found.items())
+
+
+def test_zeros_that_are_stored_are_there_but_for_a_sum() -> None:
+    stored = scipy.sparse.coo_array(([0, 3], ([1, 2], [0, 3])), shape=(3, 4))
+    other = scipy.sparse.coo_array(([-4, 5], ([1, 2], [0, 3])), shape=(3, 4))
+    made = {reduction: sp.merger(ways=2, shape=(3, 4), reduction=reduction, name="met").run("tokens", P=[stored, other])
+            for reduction in ("add", "max", "mul", "both")}
+    assert {name: each.value.toarray()[[1, 2], [0, 3]].tolist() for name, each in made.items()} == {
+        "add": [-4, 8], "max": [0, 5], "mul": [0, 15], "both": [0, 1]}
+    assert made["max"].report["elements_in"] == made["add"].report["elements_in"] + 1
+
+
 def test_entries_that_are_stored_twice_are_added_and_what_is_given_stays_as_it_was() -> None:
     twice = scipy.sparse.coo_array(([2, 3, 0], ([1, 1, 2], [0, 0, 3])), shape=(3, 4))
     result = SMALL.run("tokens", P=[twice])
@@ -57,6 +77,8 @@ def test_elements_have_up_to_64_bits(shape: "tuple[int, int]", engine: str, stal
     (lambda: sp.merger(2, 8, lanes=0), "lanes is 0"), (lambda: sp.merger(2, (4, 1 << 33)), "columns is 8589934592"),
     (lambda: sp.merger(2, (4, "x")), "columns is 'x'"), (lambda: sp.merger(2, (4, 4, 4)), "it has 3 extents"),
     (lambda: sp.merger(2, 8, dtype="bf16"), "there is no dtype 'bf16'"), (lambda: sp.merger(2, 8, name="a b"), "name is 'a b'"),
+    (lambda: sp.merger(2, 8, reduction="sub"), "there is no reduction 'sub'"),
+    (lambda: sp.merger(2, 8, name="merge_node_k3_w8_max"), "merge_node_k3_w8_max is the name of a part"),
     (lambda: sp.merger(2, 8, name="merge_node_k3_w8"), "merge_node_k3_w8 is the name of a part"),
     (lambda: sp.merger(2, (1 << 16, 1 << 16), dtype="int32"),
      "bits is 32, so that an element of 65,536 rows and 65,536 columns has 65 bits"),
@@ -109,6 +131,10 @@ def test_the_command_line_lists_explains_and_runs_mergers(capsys: pytest.Capture
     assert "3 nodes and 408 comparators in all" in capsys.readouterr().out
     assert main(["spatial", "run", "merger_gamma", "--engine", "tokens", "--operations", "2", "--bound", "rows=9"]) == 0
     assert "operations        2" in capsys.readouterr().out
+    assert main(["spatial", "explain", "row_largest"]) == 0
+    assert "8 sorted fibers of 256 become one, of equal coordinates the largest" in capsys.readouterr().out
+    assert main(["spatial", "run", "row_largest", "--engine", "tokens", "--operations", "3"]) == 0
+    assert "reduction         max" in capsys.readouterr().out
     np.save(tmp_path / "p.npy", np.eye(256, dtype=np.int16)[:8])
     assert main(["spatial", "run", "row_sort", "--engine", "tokens", "--P", str(tmp_path / "p.npy")]) == 0
     assert "elements out      8" in capsys.readouterr().out

@@ -1,4 +1,5 @@
-"""The description of a merger: several sorted fibers of coordinates and values become one, equal coordinates added.
+"""The description of a merger: several sorted fibers of coordinates and values become one, equal coordinates added, or met by
+another reduction.
 
 A fiber of a merger is a partial matrix: elements with a row, a column and a value, by rows and then by columns, and an *end*,
 which is an element, too, so that an operation follows the other. A lane merges the rows whose number leaves the same rest, and
@@ -16,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from .check import Identifier, Misfit, PowerOfTwo, Whole, check
+from .check import Identifier, Misfit, OneOf, PowerOfTwo, Whole, check
+from .reduction import ADD, REDUCTIONS
 
 MOST_WAYS, MOST_LANES, MOST_TAKEN = 64, 64, 16
 # Of the word of a stream: what engines have as one number. So keys of 56 bits are the longest, with values of 8.
@@ -41,7 +43,8 @@ class Merger:
     rows, columns : int Extents of the matrices; with one row, fibers of one coordinate.
     lanes : int         Each has the rows of one rest.
     take : int          Elements that leave a lane in a cycle.
-    bits : int          Of a value; sums wrap.
+    bits : int          Of a value; sums and products wrap.
+    reduction : str     Of `REDUCTIONS`: what values with equal keys become. Of truths every value becomes one, 0 or 1.
     """
 
     name: Annotated[str, Identifier()]
@@ -51,6 +54,7 @@ class Merger:
     lanes: Annotated[int, LANES] = 1
     take: Annotated[int, TAKE] = 1
     bits: Annotated[int, BITS] = 16
+    reduction: Annotated[str, OneOf(REDUCTIONS)] = ADD
 
     def __post_init__(self) -> None:
         check(self, "merger", self._rules)
@@ -101,6 +105,11 @@ class Merger:
     def latency(self) -> int:
         """Cycles from an element to where it leaves."""
         return sum(self.places(level) > 0 for level in range(self.levels + 1))
+
+    @property
+    def suffix(self) -> str:
+        """What tells names of its parts from those of one that adds."""
+        return f"_{self.reduction}" if self.reduction != ADD else ""
 
     @property
     def levels(self) -> int:

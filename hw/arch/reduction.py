@@ -8,5 +8,7 @@ REDUCTIONS = ADD, LARGEST, SMALLEST, TIMES, ALL, ANY = "add", "max", "min", "mul
 NEUTRAL = {ADD: 0, TIMES: 1}
 # Those to which an element that is 0 may change nothing, as where it is not stored.
 FROM_ZERO = tuple(each for each in REDUCTIONS if each != TIMES)
+# What these give is 0 or 1, so that they are the same in parts of such values alone.
+TRUTHS = ALL, ANY
 NAMES = {ADD: "sums", TIMES: "products", LARGEST: "the largest", SMALLEST: "the smallest", ALL: "whether all are true",
          ANY: "whether any is true"}

@@ -13,7 +13,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...hw.arch.logic import OPERATIONS, wrapped
 from ...hw.arch.merger import Merger
+from ...hw.arch.reduction import TRUTHS
 
 # A key and a value.
 Element = tuple[int, int]
@@ -80,13 +82,13 @@ class _Fiber:
 class _Through:
     """What a node of one element shows of the heads of its fibers, where nothing is held behind it."""
 
-    def __init__(self, x: _Fiber | _Through, y: _Fiber | _Through, bits: int) -> None:
-        self._x, self._y, self._bits = x, y, bits
+    def __init__(self, x: _Fiber | _Through, y: _Fiber | _Through, kind: Merger) -> None:
+        self._x, self._y, self._kind = x, y, kind
         self._counts = 0, 0
         self.heads: list[Element] = []
 
     def begin(self, end: int) -> None:
-        x_count, y_count, self.heads = _merged(self._x.heads, self._y.heads, 1, self._bits)
+        x_count, y_count, self.heads = _merged(self._x.heads, self._y.heads, 1, self._kind)
         self._counts = x_count, y_count
 
     def takes(self, count: int) -> None:
@@ -105,6 +107,8 @@ class _Lane:
         self._sources: list[tuple[deque[Element], deque[Element]]] = []
         levels: list[list[_Fiber | _Through]] = [[]]
         for way in ways:
+            if kind.reduction in TRUTHS:
+                way = [(key, wrapped(int(value != 0), kind.bits)) for key, value in way]
             fiber = _Fiber(kind.take, False)
             given = [deque(way[nth::kind.take]) for nth in range(kind.take)]
             if kind.places(0):
@@ -120,7 +124,7 @@ class _Lane:
                     made.append(o := _Fiber(kind.take, places == 1))
                     self._nodes.append((x, y, o))
                 else:
-                    made.append(_Through(x, y, kind.bits))
+                    made.append(_Through(x, y, kind))
             levels.append(made)
         output, = levels[-1]
         assert isinstance(output, _Fiber), "what leaves a tree was held"
@@ -137,7 +141,7 @@ class _Lane:
             gone = [(stream, queue) for stream, queue in zip(streams, self._output.queues) if queue]
             moves = []
             for x, y, o in reversed(self._nodes):
-                found = _merged(x.heads, y.heads, o.room, self._kind.bits)
+                found = _merged(x.heads, y.heads, o.room, self._kind)
                 assert found[0] + found[1] <= self._kind.take + 1, "no more leaves than the matrix has places for"
                 moves.append(((x, y, o), found))
                 x.takes(found[0])
@@ -157,16 +161,16 @@ class _Lane:
         return [stream[at] for at in range(len(streams[0])) for stream in streams if at < len(stream)], last
 
 
-def _merged(xs: Sequence[Element], ys: Sequence[Element], room: int, bits: int) -> tuple[int, int, list[Element]]:
+def _merged(xs: Sequence[Element], ys: Sequence[Element], room: int, kind: Merger) -> tuple[int, int, list[Element]]:
     """How many of the heads of two fibers a node takes, and what it gives."""
-    half, wraps = 1 << bits - 1, 1 << bits
+    meaning = OPERATIONS[kind.reduction].meaning
     given: list[Element] = []
     i = j = nth = 0
     # An element of y that was added to one of x has a place in the merged fiber behind it, but takes no room.
     while nth < room and i < len(xs) and j < len(ys):
         (key, value), (other, more) = xs[i], ys[j]
         if key == other:
-            given.append((key, (value + more + half) % wraps - half))
+            given.append((key, wrapped(meaning(value, more), kind.bits)))
             i, j, nth = i + 1, j + 1, nth + 2
         elif key < other:
             given.append(xs[i])

@@ -15,6 +15,7 @@ from sardonyx.hw.arch.reduction import ADD, ALL, ANY, LARGEST, REDUCTIONS, SMALL
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.array import balance, spread
 from sardonyx.hw.spatial.array.elastic_pe import ElasticPe
+from sardonyx.hw.spatial.merge.matrix import MergeMatrix
 from sardonyx.hw.spatial.merge.node import MergeNode
 from sardonyx.hw.spatial.merge.tree import MergeTree
 
@@ -32,7 +33,7 @@ WORKERS = {
 class Kept(Harness):
     """A unit between sources that keep the contract and sinks that do as they like; inputs hold any words."""
 
-    def __init__(self, component: "ElasticPe | spread.Spread | MergeNode | MergeTree") -> None:
+    def __init__(self, component: "ElasticPe | spread.Spread | MergeMatrix | MergeNode | MergeTree") -> None:
         self.component = component
         super().__init__()
 
@@ -54,21 +55,25 @@ class Kept(Harness):
         m.d.comb += [words.valid.eq(free(m, 1, f"{name}_valid")), payload.eq(free(m, len(payload), f"{name}_payload"))]
 
 
+def both(reduction: str, first: Value, second: Value) -> Value:
+    """What two values become, in other words than those of the hardware."""
+    return {ADD: first + second, LARGEST: Mux(first > second, first, second), SMALLEST: Mux(first < second, first, second),
+            TIMES: first * second, ALL: (first != 0) & (second != 0), ANY: (first != 0) | (second != 0)}[reduction]
+
+
 class Compared(Kept):
     """A node, of which each element that leaves is the next one, and has what both have with one key."""
 
-    def __init__(self, operation: str) -> None:
-        super().__init__(MergeNode(Merger("merger", 2, 1, 4, bits=3), operation))
+    def __init__(self, reduction: str) -> None:
+        super().__init__(MergeNode(Merger("merger", 2, 1, 4, bits=3, reduction=reduction)))
 
     def build(self, m: Module) -> None:
         super().build(m)
         node: Any = m.submodules.component
         x, y, o = (getattr(node, name) for name in "xyo")
         first, second = (each.payload.value.as_signed() for each in (x, y))
-        met = {ADD: first + second, LARGEST: Mux(first > second, first, second), SMALLEST: Mux(first < second, first, second),
-               TIMES: first * second, ALL: (first != 0) & (second != 0), ANY: (first != 0) | (second != 0)}
         equal = Signal(3)
-        m.d.comb += equal.eq(met[node.operation])
+        m.d.comb += equal.eq(both(node.kind.reduction, first, second))
         wanted = Mux(x.payload.key == y.payload.key, equal, Mux(x.payload.key < y.payload.key, first, second))
         goes = o.valid & o.ready
         always(m, "what leaves is of the lesser key", ~o.valid | (o.payload.value == wanted[:3]))
@@ -77,11 +82,45 @@ class Compared(Kept):
         reachable(m, "a lesser value with the same key", goes & (x.payload.key == y.payload.key) & (first < second))
 
 
+class First(Kept):
+    """A node of two elements a cycle, of which the first one that leaves is the next one, and has what both have with one key;
+    whichever of its streams are next."""
+
+    def __init__(self, reduction: str) -> None:
+        self.component = MergeMatrix(Merger("merger", 2, 1, 2, take=2, bits=3, reduction=reduction))
+        Harness.__init__(self, {f"{side}_at": (f"component.{side}_at", 1) for side in "xyo"})
+
+    def build(self, m: Module) -> None:
+        m.submodules.component = node = macro(self.component)
+        key, value, there = ({}, {}, {})
+        for side in "xyo":
+            words = [getattr(node, f"{side}{nth}") for nth in range(2)]
+            for nth, each in enumerate(words):
+                # An output offers nothing that it has no room for, so it never waits: FIFOs stand behind it.
+                if side == "o":
+                    m.d.comb += each.ready.eq(free(m, 1, f"o{nth}_ready"))
+                else:
+                    self.source(m, f"{side}{nth}", each)
+            turn = getattr(self, f"{side}_at")
+            key[side] = Mux(turn, words[1].payload.key, words[0].payload.key)
+            value[side] = Mux(turn, words[1].payload.value, words[0].payload.value)
+            there[side] = Mux(turn, words[1].valid, words[0].valid)
+        first, second = (value[side].as_signed() for side in "xy")
+        equal = Signal(3)
+        m.d.comb += equal.eq(both(self.component.kind.reduction, first, second))
+        wanted = Mux(key["x"] == key["y"], equal, Mux(key["x"] < key["y"], first, second))
+        always(m, "what leaves first is of the lesser key", ~there["o"] | (value["o"] == wanted[:3]))
+        always(m, "it leaves when both are there", ~there["o"] | (there["x"] & there["y"]))
+        reachable(m, "a lesser value with the same key", there["o"] & (key["x"] == key["y"]) & (first < second))
+
+
 def units() -> Side:
     return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()}
                 | {"node": Kept(MergeNode(Merger("merger", 2, 1, 2, bits=1))),
-                   **{f"node_{operation}": Compared(operation) for operation in REDUCTIONS},
+                   **{f"node_{reduction}": Compared(reduction) for reduction in REDUCTIONS},
+                   **{f"matrix_{reduction}": First(reduction) for reduction in REDUCTIONS},
                    "matrix": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=1))),
+                   "truths": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=2, reduction=ANY))),
                    "stages": Kept(MergeTree(Merger("merger", 8, 1, 2, bits=1)))})
 
 

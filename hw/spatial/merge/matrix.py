@@ -1,4 +1,5 @@
-"""A node of a flat merger: of two sorted fibers many elements a cycle, by a matrix of comparators, equal coordinates added."""
+"""A node of a flat merger: of two sorted fibers many elements a cycle, by a matrix of comparators, equal coordinates added or
+otherwise met."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.merger import Merger
+from ...arch.reduction import ADD
+from ..array.pe import applied
 from .node import element
 
 
@@ -21,8 +24,9 @@ class MergeMatrix(Component):
     Behaviour: each fiber is dealt to `take` streams in turn, whose heads are a window of it. Every x of the window is compared
     with every y that can leave in the same cycle. With i of x and j of y gone, element i + j of the merged fiber comes next:
     that is cell (i, j) of the *path* through the matrix, which goes on by an x where x[i] <= y[j], else by a y. Of equal
-    keys both are taken, and one leaves with the sum. An operation is merged up to its end; what comes behind it waits a cycle.
-    So does all behind an element that is not there yet, or finds no room. What leaves is dealt to `take` streams in turn.
+    keys both are taken, and one leaves with the sum, or what else the reduction makes of both. An operation is merged up to
+    its end; what comes behind it waits a cycle. So does all behind an element that is not there yet, or finds no room. What
+    leaves is dealt to `take` streams in turn.
 
     Example: of 1 2 5 7 and 2 3 4 9, four of each there, come 1 2 3 in one cycle, as the fourth of them, the other 2, is added
     to the first.
@@ -44,7 +48,7 @@ class MergeMatrix(Component):
     """
 
     def __init__(self, kind: Merger) -> None:
-        self.kind, self.module_name = kind, f"merge_matrix_{kind.take}_k{kind.key_bits}_w{kind.bits}"
+        self.kind, self.module_name = kind, f"merge_matrix_{kind.take}_k{kind.key_bits}_w{kind.bits}{kind.suffix}"
         elements = stream.Signature(element(kind))
         super().__init__({f"{side}{nth}": In(elements) for side in "xy" for nth in range(kind.take)}
                          | {f"o{nth}": Out(elements) for nth in range(kind.take)})
@@ -66,7 +70,7 @@ class MergeMatrix(Component):
                 again[nth].eq(added[nth]), by_x[nth].eq(x_first), added[nth + 1].eq(leaves[nth] & same),
                 leaves[nth].eq(added[nth] | (there & Cat(room[:nth + 1]).all() & leaves[:nth].all())),
                 given[nth].key.eq(Mux(x_first, x.key, y.key)),
-                given[nth].value.eq(Mux(x_first, x.value, 0) + Mux(~x_first | same, y.value, 0)),
+                given[nth].value.eq(self._value(x_first, same, x.value, y.value)),
             ]
         x_count, y_count, o_count = (Signal(range(take + 1), name=f"{side}_count") for side in "xyo")
         # The last element may be an x whose equal y has no place any more, but goes with it.
@@ -82,6 +86,13 @@ class MergeMatrix(Component):
             port = getattr(self, f"o{nth}")
             m.d.comb += [Value.cast(port.payload).eq(words[nth]), port.valid.eq(valid[nth])]
         return m
+
+    def _value(self, x_first: Value, same: Value, x: Value, y: Value) -> Value:
+        """What leaves: an x, a y, or what both become."""
+        if self.kind.reduction == ADD:
+            # To a sum what is not taken is 0, which costs no choice behind the adder.
+            return Mux(x_first, x, 0) + Mux(~x_first | same, y, 0)
+        return Mux(same, applied(self.kind.reduction, [x.as_signed(), y.as_signed()]), Mux(x_first, x, y))
 
     def _window(self, m: Module, side: str, at: Value) -> list[Any]:
         """The next elements of a fiber."""

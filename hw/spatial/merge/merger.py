@@ -18,7 +18,7 @@ class MergerArray(Component):
     """A merger.
 
     Behaviour: in an operation every way gives each lane a fiber, and each lane gives one: all keys of the ways, equal ones
-    once. Lanes do not wait for each other.
+    once, with what their values become. Lanes do not wait for each other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A node of a row-partitioned merger: of two sorted fibers one element a cycle, equal coordinates added."""
+"""A node of a row-partitioned merger: of two sorted fibers one element a cycle, equal coordinates added or otherwise met."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.merger import Merger
-from ...arch.reduction import ADD
 from ..array.pe import applied
 
 
@@ -21,15 +20,14 @@ def element(kind: Merger) -> data.StructLayout:
 class MergeNode(Component):
     """Merges two fibers, an element a cycle.
 
-    Behaviour: the element with the lesser key leaves; of equal keys both are taken, and one leaves with the sum of the values.
-    Ends are equal, so that they leave as one, after all that comes before either.
+    Behaviour: the element with the lesser key leaves; of equal keys both are taken, and one leaves with the sum of the values,
+    or what else the reduction makes of them. Ends are equal, so that they leave as one, after all that comes before either.
 
     Example: of (0, 5) (2, 7) end and (2, 1) end come (0, 5) (2, 8) end.
 
     Parameters
     ----------
     kind : Merger
-    operation : str     Of `REDUCTIONS`, what becomes of two values with equal keys, numbers with a sign; wraps.
 
     Members
     -------
@@ -41,9 +39,8 @@ class MergeNode(Component):
     takes a cycle.
     """
 
-    def __init__(self, kind: Merger, operation: str = ADD) -> None:
-        self.kind, self.operation = kind, operation
-        self.module_name = f"merge_node_k{kind.key_bits}_w{kind.bits}" + (f"_{operation}" if operation != ADD else "")
+    def __init__(self, kind: Merger) -> None:
+        self.kind, self.module_name = kind, f"merge_node_k{kind.key_bits}_w{kind.bits}{kind.suffix}"
         elements = stream.Signature(element(kind))
         super().__init__({"x": In(elements), "y": In(elements), "o": Out(elements)})
 
@@ -58,7 +55,7 @@ class MergeNode(Component):
         met = Signal(self.kind.bits)
         m.d.comb += [
             takes_x.eq(x.payload.key <= y.payload.key), same.eq(x.payload.key == y.payload.key),
-            met.eq(applied(self.operation, [x.payload.value.as_signed(), y.payload.value.as_signed()])), o.valid.eq(there),
+            met.eq(applied(self.kind.reduction, [x.payload.value.as_signed(), y.payload.value.as_signed()])), o.valid.eq(there),
             o.payload.key.eq(Mux(takes_x, x.payload.key, y.payload.key)),
             o.payload.value.eq(Mux(same, met, Mux(takes_x, x.payload.value, y.payload.value))),
             x.ready.eq(there & o.ready & takes_x), y.ready.eq(there & o.ready & (~takes_x | same)),

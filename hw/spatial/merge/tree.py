@@ -9,6 +9,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.merger import Merger
+from ...arch.reduction import TRUTHS
 from ...emit import macro
 from ...stream.fifo import Fifo2
 from ...stream.stage import Stage
@@ -20,7 +21,8 @@ class MergeTree(Component):
     """Merges the fibers of all ways.
 
     Behaviour: pairs of ways are merged by nodes, what these give by others, and so on. Every node goes on in each cycle in
-    which both of its fibers have an element and there is room.
+    which both of its fibers have an element and there is room. Of reductions of truths values become 0 or 1 on their way in, so
+    that one that meets no other is what it would be of several.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ class MergeTree(Component):
 
     def __init__(self, kind: Merger) -> None:
         self.kind = kind
-        self.module_name = f"merge_tree_{kind.ways}_{kind.take}_k{kind.key_bits}_w{kind.bits}"
+        self.module_name = f"merge_tree_{kind.ways}_{kind.take}_k{kind.key_bits}_w{kind.bits}{kind.suffix}"
         elements = stream.Signature(element(kind))
         super().__init__({f"i_{way}_{nth}": In(elements) for way in range(kind.ways) for nth in range(kind.take)}
                          | {f"o_{nth}": Out(elements) for nth in range(kind.take)})
@@ -47,7 +49,7 @@ class MergeTree(Component):
     def elaborate(self, platform: Any) -> Elaboratable:
         m = Module()
         take = range(self.kind.take)
-        fibers = [[self._after(m, f"way_{way}_{nth}", getattr(self, f"i_{way}_{nth}")) for nth in take]
+        fibers = [[self._after(m, f"way_{way}_{nth}", self._truth(m, getattr(self, f"i_{way}_{nth}"))) for nth in take]
                   for way in range(self.kind.ways)]
         level = 0
         while len(fibers) > 1:
@@ -57,6 +59,15 @@ class MergeTree(Component):
             port = getattr(self, f"o_{nth}")
             m.d.comb += [Value.cast(port.payload).eq(fiber.payload), port.valid.eq(fiber.valid), fiber.ready.eq(port.ready)]
         return m
+
+    def _truth(self, m: Module, words: Any) -> Any:
+        """An input, whose values are 0 or 1 if they are truths."""
+        if self.kind.reduction not in TRUTHS:
+            return words
+        told = stream.Signature(element(self.kind)).create()
+        m.d.comb += [told.payload.key.eq(words.payload.key), told.payload.value.eq(words.payload.value.any()),
+                     told.valid.eq(words.valid), words.ready.eq(told.ready)]
+        return told
 
     def _merged(self, m: Module, level: int, at: int, x: list[Any], y: list[Any]) -> list[Any]:
         """What a node gives, behind its FIFOs."""

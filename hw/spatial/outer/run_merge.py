@@ -57,8 +57,8 @@ class RunMerge(wiring.Component):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        merger = Merger("runs", 2, 1, 1 << DATA_BITS, bits=VALUE_BITS)
-        m.submodules.node = node = macro(MergeNode(merger, self.kind.reduction))
+        merger = Merger("runs", 2, 1, 1 << DATA_BITS, bits=VALUE_BITS, reduction=self.kind.reduction)
+        m.submodules.node = node = macro(MergeNode(merger))
         going = Signal()
         memory = self.memory
         with m.If(self.start):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sardonyx.hw.arch.merger import Merger
+from sardonyx.hw.arch.reduction import ALL, ANY, LARGEST, REDUCTIONS, SMALLEST, TIMES
 from sardonyx.runtime.data.merged import Fiber, collected, dealt
 from sardonyx.sim.golden.merger import merged
 from sardonyx.sim.spatial import RanMerger, run_merger_rtl, run_merger_tokens
@@ -16,6 +17,12 @@ BOTH, ONE = Merger("merger", 4, 13, 5, 2, 2, 8), Merger("merger", 2, 1, 1, 1, 2,
 KINDS = [ROWS, FLAT, *(pytest.param(kind, marks=pytest.mark.slow) for kind in (
     BOTH, ONE, Merger("merger", 64, 3, 5, 1, 1, 8), Merger("merger", 8, 64, 64, 32, 1), Merger("merger", 4, 64, 64, 1, 16),
     Merger("merger", 2, 1, 97, 1, 8, 32)))]
+# Of nodes of one and of several elements, and of trees with registers between nodes.
+MET = [Merger("merger", 4, 7, 5, 2, 1, 8, LARGEST), Merger("merger", 2, 3, 11, 1, 4, 8, TIMES),
+       *(pytest.param(kind, marks=pytest.mark.slow) for kind in (
+           Merger("merger", 8, 5, 5, 1, 1, 32, TIMES), Merger("merger", 4, 5, 5, 2, 2, 16, SMALLEST),
+           Merger("merger", 8, 5, 5, 1, 1, 8, ANY), Merger("merger", 2, 5, 5, 1, 4, 1, ALL),
+           Merger("merger", 4, 1, 64, 1, 2, 8, ANY)))]
 
 
 def operations(kind: Merger, count: int, seed: int) -> "list[list[Fiber]]":
@@ -34,7 +41,7 @@ def operations(kind: Merger, count: int, seed: int) -> "list[list[Fiber]]":
 
 def check(kind: Merger, given: "list[list[Fiber]]", ran: RanMerger) -> None:
     for fibers, (coordinates, values) in zip(given, collected(kind, ran.lanes, len(given)), strict=True):
-        wanted = merged(fibers, kind.bits)
+        wanted = merged(fibers, kind.bits, kind.reduction)
         assert coordinates.tolist() == wanted[0].tolist() and values.tolist() == wanted[1].tolist()
 
 
@@ -59,6 +66,27 @@ def test_the_verilog_is_exact_on_200_random_operations_in_the_cycles_of_the_mode
 def test_every_element_of_the_verilog_is_right_whatever_stalls(kind: Merger, count: int, stalls: int, seed: int) -> None:
     given = operations(kind, count, seed)
     check(kind, given, run_merger_rtl(kind, dealt(kind, given), stalls))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("take,bits", [(1, 8), (1, 16), (4, 8), (4, 32)])
+def test_every_reduction_is_exact_in_the_model_in_the_cycles_of_a_sum(reduction: str, take: int, bits: int) -> None:
+    kind = Merger("merger", 8, 5, 7, 1, take, bits, reduction)
+    given_ = operations(kind, 40, 4)
+    ran = run_merger_tokens(kind, dealt(kind, given_))
+    check(kind, given_, ran)
+    assert ran.cycles == run_merger_tokens(Merger("merger", 8, 5, 7, 1, take, bits), dealt(kind, given_)).cycles
+
+
+@pytest.mark.parametrize("kind", MET)
+@settings(max_examples=5)
+@given(stalls=st.none() | st.integers(1, 1 << 30), seed=st.integers(0, 1 << 30))
+def test_so_it_is_in_verilog_whatever_stalls(kind: Merger, stalls: "int | None", seed: int) -> None:
+    given_ = operations(kind, 9, seed)
+    lanes = dealt(kind, given_)
+    rtl, model = run_merger_rtl(kind, lanes, stalls), run_merger_tokens(kind, lanes)
+    check(kind, given_, rtl)
+    assert rtl.lanes == model.lanes and (stalls is not None or rtl.cycles == model.cycles)
 
 
 @pytest.mark.slow

@@ -1,6 +1,11 @@
+from functools import reduce
+
 import numpy as np
+import pytest
 import scipy.sparse
 
+from sardonyx.hw.arch.logic import OPERATIONS, wrapped
+from sardonyx.hw.arch.reduction import REDUCTIONS, TRUTHS
 from sardonyx.sim.golden.merger import merged
 
 
@@ -24,3 +29,22 @@ def test_the_sum_of_sparse_matrices_is_that_of_scipy() -> None:
     coordinates, values = merged(fibers, 16)
     found[coordinates] = values
     assert np.array_equal(found.reshape(9, 11), sum(part.toarray() for part in parts))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_of_what_is_there_values_become_one_two_by_two(reduction: str) -> None:
+    random, meaning = np.random.default_rng(2), OPERATIONS[reduction].meaning
+    fibers = [(there, random.integers(-128, 128, len(there))) for there in (np.flatnonzero(random.random(20) < 0.5)
+                                                                            for _ in range(5))]
+    coordinates, values = merged(fibers, 8, reduction)
+    for coordinate, value in zip(coordinates.tolist(), values.tolist(), strict=True):
+        met = [int(of[at == coordinate][0]) for at, of in fibers if coordinate in at]
+        assert value == wrapped(reduce(meaning, [int(each != 0) for each in met] if reduction in TRUTHS else met), 8)
+    assert set(coordinates.tolist()) == set(np.concatenate([at for at, _ in fibers]).tolist())
+    assert [len(part) for part in merged([(np.zeros(0, np.int64),) * 2] * 2, 8, reduction)] == [0, 0]
+
+
+def test_a_value_alone_is_the_largest_product_and_truth_of_itself() -> None:
+    alone = [(np.array([4]), np.array([-5])), (np.zeros(0, np.int64),) * 2]
+    assert [merged(alone, 8, reduction)[1].tolist() for reduction in ("max", "min", "mul", "both", "either")] == [
+        [-5], [-5], [-5], [1], [1]]
