@@ -4,10 +4,11 @@ What commands set is kept beside the decoder as its documents say (`arch.command
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from prover import Harness, Verdict, always, assume, cover, free, prove, reachable
 
@@ -28,9 +29,9 @@ def accelerator(follows: bool = False) -> Accelerator:
 class Told(Harness):
     """A decoder of any commands, which may change before they are taken."""
 
-    def __init__(self, kind: Accelerator) -> None:
+    def __init__(self, kind: Accelerator, more: "dict[str, tuple[str, int]] | None" = None) -> None:
         self.kind, self.layout = kind, request_layout(kind.dma.loops)
-        super().__init__({"request": ("decoder.request", self.layout.size), "known": ("decoder.known", 1),
+        super().__init__({"request": ("decoder.request", self.layout.size), "known": ("decoder.known", 1), **(more or {}),
                           "number": ("decoder.number", (len(kind.streams) - 1).bit_length())})
 
     def build(self, m: Module) -> None:
@@ -105,19 +106,56 @@ class Told(Harness):
             linked & stores if self.kind.dma.lists else kept.linked))
         ways = Cat((stream == n) & (stores == each.is_result) for n, each in enumerate(streams)).any()
         always(m, "what is known goes the way of its stream", ~known | ~fine | ways)
+        told = SimpleNamespace(begun=begun, stream=stream, base=base, size=size, linked=linked, span=span, there=there,
+                               stride=stride, stores=stores)
+        self._offered(m, part, level, told)
+        always(m, "nothing is asked for that was not begun", ~part.o.valid | begun)
+        always(m, "what has two sides was told of one", ~part.o.valid | (part.o.payload.request.stores == stores))
+        self._settings(m, part, taken)
+
+    def _offered(self, m: Module, part: Any, level: Value, told: Any) -> None:
+        """A request as it leaves is what was told."""
         given, of = part.o.payload.request, part.o.payload.stream
         loops = [given.loops[n] for n in range(self.kind.dma.loops)]
-        right = (given.base == base) & (given.size == size) & (given.stores == stores) & (of == stream)
-        right &= (Array(each.span for each in loops)[level] == span) & (Array(each.there for each in loops)[level] == there)
-        right &= given.linked == linked
-        right &= Array(each.stride.as_unsigned() for each in loops)[level] == (stride << size)[:ADDRESS_BITS]
-        always(m, "a request is what was told since it was begun", ~part.o.valid | (begun & right))
+        right = (given.base == told.base) & (given.size == told.size) & (of == told.stream) & (given.linked == told.linked)
+        right &= (Array(each.span for each in loops)[level] == told.span)
+        right &= (Array(each.there for each in loops)[level] == told.there)
+        right &= Array(each.stride.as_unsigned() for each in loops)[level] == (told.stride << told.size)[:ADDRESS_BITS]
+        always(m, "a request is what was told since it was begun", ~part.o.valid | right)
+        self._sound(m, part, level)
+
+    def _sound(self, m: Module, part: Any, level: Value) -> None:
+        """What holds of every request that leaves."""
+        given = part.o.payload.request
+        loops = [given.loops[n] for n in range(self.kind.dma.loops)]
+        span, there = (Array(getattr(each, name) for each in loops)[level] for name in ("span", "there"))
         always(m, "it has elements, and no more in memory than at all", ~part.o.valid | ((span != 0) & (there <= span)))
         always(m, "lists are of operands, and their nodes lie at multiples of their heads",
-               ~(part.o.valid & given.linked) | (~given.stores & (base[:NODE_BYTES.bit_length() - 1] == 0)))
+               ~(part.o.valid & given.linked) | (~given.stores & (given.base[:NODE_BYTES.bit_length() - 1] == 0)))
         if self.kind.dma.lists:
             reachable(m, "a list is asked for", part.o.valid & given.linked)
-        always(m, "it begins at an element", ~part.o.valid | ((base & ((1 << size) - 1)[:ADDRESS_BITS]) == 0))
+        always(m, "it begins at an element", ~part.o.valid | ((given.base & ((1 << given.size) - 1)[:ADDRESS_BITS]) == 0))
+
+    def _settings(self, m: Module, part: Any, taken: Value) -> None:
+        """What commands say of operations, while none is under way."""
+        kind, word, value = self.kind, part.i.payload, part.i.payload.rs2
+        settings = [("parts", command.PARTS, 1, (1 << SPAN_BITS) - 1 if kind.sums else 1, 1, 0)]
+        if kind.launches:
+            settings.append(("launches", command.LAUNCHES, kind.least_launches, kind.launches, kind.launches, 0))
+        if kind.shared > 1:
+            settings.append(("shared", command.SHARED, 1, kind.shared, kind.shared, 1))
+        waits = part.orphans.any() if kind.counts else Const(0)
+        for name, number, least, most, begin, less in settings:
+            kept = Signal(SPAN_BITS, name=f"{name}_told", init=begin)
+            told = taken & (word.number == command.SET_CONSTANT) & (word.rs1 == number)
+            goes = told & (value >= least) & (value <= most) & ~waits
+            refused = Signal(name=f"{name}_refused")
+            m.d.sync += refused.eq(told & ~goes)
+            with m.If(goes):
+                m.d.sync += kept.eq(value)
+            always(m, f"{name} are what was told last", getattr(part, name) + less == kept)
+            always(m, f"{name} change while nothing is under way", ~goes | (part.streams == 0))
+            always(m, f"{name} that there are not are an error", ~refused | (part.error != 0))
 
 
 @pytest.mark.parametrize("follows", [False, True], ids=["dense", "lists and a watchdog"])
