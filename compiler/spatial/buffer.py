@@ -12,7 +12,7 @@ from typing import Annotated
 
 from ...hw.arch.check import OneOf, PowerOfTwo, Tuple, Whole, check
 from ...hw.arch.elastic import Elastic
-from ...hw.arch.errors import UserError
+from ...hw.arch.errors import UserError, shown
 from ...hw.arch.private_buffer import DENSE, KINDS, LEAST_WORDS, MOST_BANKS, MOST_SHARED, MOST_WORDS, NodeSize
 from ...hw.arch.spatial import Shaped, Spatial
 from ...hw.arch.token import DATA_BITS
@@ -49,6 +49,10 @@ class Buffer:
                  "node": node, "wide": wide}
         for name, value in given.items():
             object.__setattr__(self, name, value)
+        # Each was an argument of its own, so that a tuple would say nothing to who wrote them.
+        if wrong := [level for level in levels if level not in KINDS]:
+            raise UserError(f"there is no level {shown(repr(wrong[0]))}", "buffer",
+                            f"give for each dimension, outermost first, {', '.join(KINDS[:-1])} or {KINDS[-1]}")
         check(self, "buffer")
 
 

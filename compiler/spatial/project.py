@@ -146,7 +146,8 @@ def _check_causal(unrolled: Unrolled, time: Point) -> None:
     for use in unrolled.distances:
         if (delay := dot(time, use.distance)) < 0:
             distance = ", ".join(map(str, use.distance))
-            raise UserError(f"{use.variable} of the point ({distance}) before is computed {-delay} steps after it is read",
+            late = f"{-delay} step{'s' if delay < -1 else ''}"
+            raise UserError(f"{use.variable} of the point ({distance}) before is computed {late} after it is read",
                             "transform", "make the last row grow along the way that variables take")
 
 

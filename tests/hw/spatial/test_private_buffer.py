@@ -213,6 +213,8 @@ def test_levels_in_another_order_are_read_by_a_nest() -> None:
 
 @pytest.mark.parametrize("made,said", [
     (lambda: _design(D=sp.Buffer("dense")), "there is no operand D"),
+    (lambda: _design(B=sp.Buffer("dense", "csr")), "there is no level 'csr'"),
+    (lambda: _design(B=sp.Buffer(None, "dense")), "there is no level None"),
     (lambda: _design(B=sp.Buffer("dense")), "it has 1 levels, but B has 2 dimensions"),
     (lambda: _design(B=sp.Buffer(*DENSE, order=(0, 0))), "its order is 0, 0"),
     (lambda: _design(B=sp.Buffer(*CSR)), "its last level is compressed, but the array takes zeros of B, too"),
@@ -257,7 +259,7 @@ def test_a_buffer_of_no_such_size_is_refused(options: "dict[str, object]", said:
     with pytest.raises(UserError) as refused:
         sp.Buffer("dense", "compressed", **options)     # type: ignore[arg-type]
     assert said in refused.value.what
-    with pytest.raises(UserError, match="levels"):
+    with pytest.raises(UserError, match="there is no level 'sparse'"):
         sp.Buffer("dense", "sparse")
     with pytest.raises(ValueError, match="a walk has 1 to 65536 fibers, not 0"):
         BitScanner(0)
