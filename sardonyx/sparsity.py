@@ -109,7 +109,7 @@ def skip(*indices: object, where: object) -> Skip:
 def optimistic_skip(index: object, *, where: object, keep: int, of: int) -> Skip:
     """Skip points along an index where an element of an input is 0, of which at most `keep` of each `of` in a row are not.
 
-    keep: 1 to of - 1. of: 2 to 16; it divides the bound of the index. Wires stay: they carry `of` values beside each other.
+    keep: 1 to of - 1. of: 2 to 64; it divides the bound of the index. Wires stay: they carry `of` values beside each other.
     """
     group = arguments.whole("of", of, 2)
     if group > LARGEST_GROUP:

@@ -24,8 +24,8 @@ from ...hw.arch.errors import UserError, shown
 from .recurrence import INPUT, Index, Plane, Read, Recurrences, Sum, own, reads
 
 RELATIONS = {"==": lambda a: a == 0, "!=": lambda a: a != 0, "<": lambda a: a < 0, "<=": lambda a: a <= 0}
-# Of a group of an optimistic skip.
-LARGEST_GROUP = 16
+# Of a group of an optimistic skip: a PE chooses from as many values, one after the other.
+LARGEST_GROUP = 64
 MOST_SKIPS = 32
 
 
