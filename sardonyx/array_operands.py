@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from . import arguments
 from .compiler.lang.recurrence import Recurrences
@@ -119,10 +121,19 @@ def _check_promises(found: Mapping[str, np.ndarray], promises: Promises) -> None
             raise UserError(what, name, "give fewer, or leave this skip out")
 
 
+def _dense(tensor: Shaped, value: Any) -> object:
+    """What is given, and sparse arrays of SciPy as dense ones: those of another shape may be too large, and are refused."""
+    if not scipy.sparse.issparse(value):
+        return value
+    if value.shape != tensor.shape:
+        raise UserError(f"it has the shape {value.shape}", tensor.name, f"give {tensor.shape}")
+    return value.toarray()
+
+
 def _array(tensor: Shaped, value: object) -> np.ndarray:
     """An operand as an array, of the shape of the tensor or with an axis in front."""
     try:
-        array = np.asarray(value)
+        array = np.asarray([_dense(tensor, each) for each in value] if isinstance(value, list) else _dense(tensor, value))
     except ValueError:
         raise UserError(f"it is {arguments.said(value)}, which is no array", tensor.name,
                         "give an array of whole numbers") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 from mutations import try_to_read
 
 import sardonyx
@@ -85,7 +86,17 @@ def test_random_operands_stay_for_as_many_operations_as_a_buffer_says() -> None:
     assert kept.run("tokens", **given).value.shape == (5, 2, 3)
 
 
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.coo_matrix])
+def test_operands_may_be_sparse_arrays(kind: type) -> None:
+    a, b = np.array([[[0, 3], [0, 0]], [[1, 0], [-2, 5]]]), np.array([[0, 7, 0], [4, 0, 0]])
+    assert np.array_equal(SMALL.run("tokens", A=kind(a[0]), B=kind(b)).value, a[0] @ b)
+    assert np.array_equal(SMALL.run("tokens", A=[kind(each) for each in a], B=b).value, a @ b)
+
+
 @pytest.mark.parametrize("operands,said", [
+    ({"A": scipy.sparse.csr_array((1 << 30, 1 << 30), dtype=int)}, "it has the shape (1073741824, 1073741824)"),
+    ({"A": [scipy.sparse.csr_array((2, 3), dtype=int)]}, "it has the shape (2, 3)"),
+    ({"A": scipy.sparse.csr_array((2, 2))}, "it holds float64"), ({"A": []}, "it has the shape (0,)"),
     ({"D": 3}, "there is no input D"), ({"A": np.ones((3, 2))}, "it holds float64"),
     ({"A": np.ones((3, 2), int)}, "it has the shape (3, 2)"), ({"A": [[1, 2], [3]]}, "which is no array"),
     ({"A": np.full((2, 2), 1 << 15)}, "it has values from 32768 to 32768"),
