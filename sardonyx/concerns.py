@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from . import arguments, outer_products
 from .array_operands import Promises
@@ -53,6 +54,9 @@ PARTS = re.compile(r"clock_gate|stage_w\d+|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_
                    r"array_store_[\dx]+|absent|((some_)?(bit_rows|list_level)|expander|counted_level|fiber_dropper)_\w+|matcher_[\dx_]+|"
                    r"answered_\w+|(collect|write|written)_\w+|replay_\w+|sum_bank_\w+|"
                    r"spatial_((short_)?beat_\d+_\d+|going|exit_w\d+|loading_\d+)(_enabled)?")
+# Of an index where a design has no bounds, and of one that a search is not told a bound of.
+EXTENT = 4
+NOT_GIVEN: Mapping[str, int] = MappingProxyType({})
 # How operands and results are stored.
 AnyBuffer = Buffer | Sums | Held | Lists | Runs
 
@@ -66,7 +70,8 @@ class Concerns:
     functionality : Recurrences    What is computed.
     dataflow                       Where and when: a `Transform`, whose columns are the indices in the order of
                                    `functionality.indices`; `Vectors` of elements that are not 0; or `Lanes`.
-    bounds : mapping               The extent of every index; of lanes at most, of those that do not end with data.
+    bounds : mapping               The extent of every index; of lanes at most, of those that do not end with data. Under a
+                                   transform 4 of each, where none are given at all.
     sparsity : sequence            Skips: which points are not computed, as zeros make them idle.
     balance : sequence             Which work may move to rows of PEs that are free.
     buffers : mapping              Private buffers, by operand: how each is stored in front of the array; by result that is
@@ -79,7 +84,7 @@ class Concerns:
 
     functionality: Recurrences
     dataflow: Transform | Vectors | Lanes
-    bounds: Mapping[str, int]
+    bounds: Mapping[str, int] = field(default_factory=lambda: NOT_GIVEN)
     sparsity: Sequence[Skip] = field(default=(), kw_only=True)
     balance: Sequence[Balance] = field(default=(), kw_only=True)
     buffers: Mapping[str, AnyBuffer] = field(default_factory=dict, kw_only=True)
@@ -96,6 +101,10 @@ class Concerns:
                 raise UserError(f"it is {arguments.said(value)}, which is no {title}", what,
                                 {"functionality": "use sp.functionality(...)", "dataflow": "use sp.Transform([[...], ...])",
                                  "bounds": "give the extent of every index, as {'i': 4}"}[what])
+        if self.bounds is NOT_GIVEN:
+            if not isinstance(self.dataflow, Transform):
+                raise UserError("there are none", "bounds", "give the extent of every index, as {'i': 4}")
+            object.__setattr__(self, "bounds", dict.fromkeys(self.functionality.indices, EXTENT))
         if not isinstance(self.sparsity, Sequence) or not all(isinstance(each, Skip) for each in self.sparsity):
             raise UserError(f"it is {arguments.said(self.sparsity)}, which is no list of skips", "sparsity",
                             "use [sp.skip(j, where=B(k, j) == 0)]")

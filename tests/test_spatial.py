@@ -64,6 +64,17 @@ def test_200_random_diagonal_matrices_with_zeros_on_them_are_exact() -> None:
     assert design.run("tokens", **given).report["operations"] == 200
 
 
+def test_five_concerns_are_enough_for_a_design_of_four_points_an_index(tmp_path: Path) -> None:
+    j, k, b = *sp.indices("j k"), *sp.inputs("B")
+    design = sp.Design(functionality=PRODUCT, dataflow=STATIONARY, sparsity=[sp.skip(j, where=b(k, j) == 0)], balance=[],
+                       buffers={"B": sp.Buffer("dense", "compressed", words=4096)})
+    assert design.bounds == {"i": 4, "j": 4, "k": 4} == dataclasses.replace(design, name="other").bounds
+    design.verilog(tmp_path / "is")
+    design.picture(tmp_path / "is.svg")
+    x, y = np.arange(16).reshape(4, 4), np.diag([3, 0, -1, 2])
+    assert np.array_equal(design.run("tokens", A=x, B=y).value, x @ y)
+
+
 def test_recurrences_by_hand_are_those_of_the_statement() -> None:
     by_hand = designs.design("matmul_output_stationary").functionality
     assert set(by_hand.assignments) == set(PRODUCT.assignments)
@@ -136,6 +147,8 @@ def test_lengths_that_do_not_fit_are_refused(lengths: "list[int]", said: str) ->
     (lambda: sp.Design("C = A", STATIONARY, {}), "which is no Recurrences"),
     (lambda: sp.Design(PRODUCT, [[1]], {}), "which is no Transform"),
     (lambda: sp.Design(PRODUCT, STATIONARY, [4]), "which is no Mapping"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {}).spatial, "index i has no bound"),
+    (lambda: sp.Design(PRODUCT, sp.Lanes(sp.indices("k")[0], sp.indices("i j"), lanes=2, ports=1)), "there are none"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {}, name="fifo2_w16"), "fifo2_w16 is the name of a part"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {}, sparsity=["k"]), "which is no list of skips"),
     (lambda: sp.search("x(i) = A(i,j)", {}), "which is no Recurrences"),

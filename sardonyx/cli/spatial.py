@@ -12,8 +12,6 @@ from ..hw.arch.errors import UserError, shown
 from .console import Console
 from .parser import Parser, add_common, fraction, path, tensor_format, whole
 
-# Of an index, in a search, if nothing is said.
-EXTENT = 4
 # Of an accelerator: its core's memory, and the ports of its DMA.
 RAM_BYTES = 1 << 14
 
@@ -254,6 +252,7 @@ def seek(options: argparse.Namespace, console: Console) -> int:
     """Search transforms."""
     from .. import designs
     from .. import spatial as sp
+    from ..concerns import EXTENT
 
     text, bounds = options.functionality, _bounds(options)
     if "=" in text:
