@@ -1,5 +1,7 @@
 """Lanes from memory to memory in a simulation: a job that stands there, commands over a bus, or firmware that gives these.
 
+How long a job takes that stands there is also known without the Verilog.
+
 Errors:  UserError for what an accelerator tells; AssertionError for a job that ends with an error.
 """
 
@@ -12,7 +14,8 @@ from .hw.spatial.system import SpatialSystem
 from .runtime import spatial_outer
 from .runtime.data.outer_product import Laid
 from .runtime.spatial_commands import check
-from .sim.rtl.accelerator import SimulatedAccelerator
+from .sim.model.outer.machine import cycles
+from .sim.rtl.accelerator import BURSTS, SimulatedAccelerator
 
 # Cycles that a command takes at most, and a byte of a core's memory with what the core does.
 PATIENCE, LOADING = 1000, 20
@@ -42,3 +45,8 @@ def simulated(kind: OuterProduct, place: Laid, work: int, latency: int) -> tuple
             assert not ended.status, f"it ended with an error: {ERRORS[ended.status]}"
         given = {"firmware": "C on the core"} if kind.ram_bytes else {"commands": len(words)} if words else {}
         return running.read(0, len(content)), {**given, **ended.report}
+
+
+def timed(kind: OuterProduct, place: Laid, latency: int) -> dict[str, object]:
+    """The cycles that the Verilog takes for a job in memory; nothing where commands come, which take time of their own."""
+    return {} if kind.queue else {"cycles": cycles(kind, place.content, place.job, latency, BURSTS)}

@@ -21,7 +21,7 @@ from .hw.arch.cartesian import PRODUCT
 from .hw.arch.errors import UserError
 from .hw.arch.outer_product import MOST_MEMORY, MULTIPLY
 from .hw.arch.reduction import ADD, LARGEST, NAMES, SMALLEST, TIMES
-from .lane_hardware import simulated
+from .lane_hardware import simulated, timed
 from .lane_operands import MOST_PAIRS, Elements, added, check_extents, products, random, taken, value
 from .outcome import Computed, Outcome
 from .runtime.data.outer_lists import laid_lists, lists
@@ -29,7 +29,7 @@ from .runtime.data.outer_product import laid, rows
 from .sim.model.lanes import merged, multiplied
 from .sim.rtl.accelerator import LATENCY
 
-ENGINES = {"golden": "NumPy, no hardware", "tokens": "the lists of lanes, operation by operation",
+ENGINES = {"golden": "NumPy, no hardware", "tokens": "the lists of lanes, operation by operation, and cycles",
            "rtl": "generated Verilog with a memory behind its bus"}
 
 
@@ -82,8 +82,11 @@ def _fiber(side: Side) -> str:
 
 
 def run(made: Laned, name: str, engine: str, stalls: int | None, progress: Callable[[str], None], seed: int,
-        operands: Mapping[str, object], latency: int = LATENCY) -> Computed:
-    """Do all operations, and check every element against NumPy; the value is an array, or sparse where an operand is."""
+        operands: Mapping[str, object], latency: int = LATENCY, alone: bool = True) -> Computed:
+    """Do all operations, and check every element against NumPy; the value is an array, or sparse where an operand is.
+
+    alone: else engine `tokens` has no cycles, as the phase is one of a machine of both.
+    """
     began = time.perf_counter()
     arguments.choice("engine", engine, ENGINES)
     if stalls is not None:
@@ -103,8 +106,10 @@ def run(made: Laned, name: str, engine: str, stalls: int | None, progress: Calla
     cycles = None
     if engine != "golden":
         progress(f"running all operations on '{name}', engine {engine}")
-        more = (_multiplied(made, found[known[0]], found[known[1]], partial, engine, latency) if multiplies
-                else _merged(made, partial, wanted, engine, latency))
+        # Lists whose first nodes only the chip knows are those of a machine of both phases.
+        is_timed = alone and not made.node
+        more = (_multiplied(made, found[known[0]], found[known[1]], partial, engine, latency, is_timed) if multiplies
+                else _merged(made, partial, wanted, engine, latency, is_timed))
         numbers |= {**more, "elements_checked": len(wanted.values)}
         cycles = int(str(more["cycles"])) if "cycles" in more else None
     result = value(made, wanted, any(map(scipy.sparse.issparse, given.values())))
@@ -128,20 +133,21 @@ def _split(elements: Elements, first: int, extent: int) -> list[np.ndarray]:
     return [pairs[begin:end] for begin, end in pairwise(ends)]
 
 
-def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, engine: str,
-                latency: int) -> dict[str, object]:
+def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, engine: str, latency: int,
+                is_timed: bool) -> dict[str, object]:
     """Lists of runs, compared with all partial products: the order of the runs of a list is that in which lanes were done."""
     height = left.shape[0]
     more: dict[str, object] = {}
-    columns = left.sparse().tocsc()
-    columns.sort_indices()
+    columns, rows_ = left.sparse().tocsc(), right.sparse().tocsr()
+    for each in (columns, rows_):
+        each.sort_indices()
     if engine == "tokens":
         parts = [np.column_stack(each) for each in zip(np.split(columns.indices.astype(np.int64), columns.indptr[1:-1]),
                                                         np.split(columns.data, columns.indptr[1:-1]))]
         found = multiplied(made.kind, parts, _split(right, 0, right.shape[0]), height)
+        if is_timed:
+            more = timed(made.kind, laid(made.kind, columns, rows_, 0), latency)
     else:
-        rows_ = right.sparse().tocsr()
-        rows_.sort_indices()
         place = laid(made.kind, columns, rows_, 0)
         memory, more = simulated(made.machine, place, len(wanted.values) + sum(left.shape), latency)
         found = lists(memory, place, height)
@@ -156,7 +162,8 @@ def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, 
     return {"nodes": sum(nodes), **more}
 
 
-def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str, latency: int) -> dict[str, object]:
+def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str, latency: int,
+            is_timed: bool) -> dict[str, object]:
     """Rows of lists of runs, compared with their sums."""
     height = partial.shape[0]
     given: list[list[np.ndarray]] = [[] for _ in range(height)]
@@ -169,6 +176,8 @@ def _merged(made: Laned, partial: Elements, wanted: Elements, engine: str, laten
         made_of = [merged(made.kind, runs) for runs in given]
         got = np.concatenate([np.insert(row, 0, at, 1) for at, (row, _) in enumerate(made_of)])
         more: dict[str, object] = {"merges": sum(count for _, count in made_of)}
+        if is_timed:
+            more |= timed(made.kind, laid_lists(made.kind, given, len(wanted.values)), latency)
     else:
         place = laid_lists(made.kind, given, len(wanted.values))
         memory, more = simulated(made.machine, place, len(pairs) + height, latency)

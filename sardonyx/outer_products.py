@@ -31,7 +31,7 @@ from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.outer.product import OuterProductArray
 from .hw.spatial.system import SpatialSystem
 from .outcome import Computed, Outcome, silent
-from .runtime.data.outer_product import laid, rows
+from .runtime.data.outer_product import Laid, laid, rows
 from .runtime.spatial_header import header
 from .runtime.spatial_products import check_shape
 from .sim.rtl.accelerator import LATENCY
@@ -240,10 +240,19 @@ class OuterProductDesign:
                             self.name, f"give B in parts, or pairs={1 << (2 * longest + 1).bit_length()}")
         return there
 
-    def _simulated(self, left: Any, right: Any, wanted: scipy.sparse.csr_array, latency: int) -> dict[str, object]:
+    def _timed(self, operands: Mapping[str, Any], latency: int) -> dict[str, Any]:
+        """The cycles of a product without commands, whose operands fit."""
+        left, right = (operand(name, self.kind.bits, operands[name]) for name in self.names)
+        elements = self._places(left, right).nnz
+        return lane_hardware.timed(self.kind, self._laid(left.tocsc(), right.tocsr(), elements), latency)
+
+    def _laid(self, left: Any, right: Any, elements: int) -> Laid:
         for each in (left, right):
             each.sort_indices()
-        memory = laid(self.kind, left, right, wanted.nnz)
+        return laid(self.kind, left, right, elements)
+
+    def _simulated(self, left: Any, right: Any, wanted: scipy.sparse.csr_array, latency: int) -> dict[str, object]:
+        memory = self._laid(left, right, wanted.nnz)
         lengths = np.repeat(np.diff(right.indptr), np.diff(left.indptr))       # of the run of each element of A
         fill = np.bincount(left.indices, lengths, minlength=1).astype(np.int64)
         nodes = int((-(-fill // self.kind.node)).sum() if self.kind.node else np.count_nonzero(lengths))

@@ -137,7 +137,8 @@ class PhasedDesign(OuterProductDesign):
             latency: int = LATENCY, **operands: object) -> Computed:
         """As of an outer product: operands and the result with their dimensions as functionality has them.
 
-        Engine `tokens` does what both phases do there, one after the other.
+        Engine `tokens` does what both phases do there, one after the other; without commands it has the cycles of the machine
+        of both.
         """
         began = time.perf_counter()
         arguments.choice("engine", engine, lane_runs.ENGINES)
@@ -145,17 +146,17 @@ class PhasedDesign(OuterProductDesign):
         multiplies, merges = self._laned
         if engine == "tokens":
             sparse = {name: each if (found := coordinates(each)) is None else found for name, each in given.items()}
-            first = lane_runs.run(multiplies, self.name, engine, stalls, progress, seed, sparse)
+            first = lane_runs.run(multiplies, self.name, engine, stalls, progress, seed, sparse, alone=False)
             if dense := not any(map(scipy.sparse.issparse, given.values())):
                 extents = dict(zip(merges.operands[0].indices, first.value.shape))
                 check_dense(tuple(extents[index] for index in merges.result.indices))
-            second = lane_runs.run(merges, self.name, engine, stalls, progress, seed, {merges.operands[0].name: first.value})
-            took = {"elapsed_s": round(time.perf_counter() - began, 2)}
+            second = lane_runs.run(merges, self.name, engine, stalls, progress, seed, {merges.operands[0].name: first.value},
+                                   alone=False)
+            took = self._timed(self._as_product(given), latency) | {"elapsed_s": round(time.perf_counter() - began, 2)}
             return replace(second, report={**first.report, **second.report, **took},
-                           value=second.value.toarray() if dense else second.value)
+                           value=second.value.toarray() if dense else second.value, cycles=took.get("cycles"))
         self._check_bounds(given)
-        found = super().run(engine, stalls, progress, seed, latency, **{
-            name: _turned(each) if name in self.names and self._is_turned(name) else each for name, each in given.items()})
+        found = super().run(engine, stalls, progress, seed, latency, **self._as_product(given))
         is_turned = merges.result.indices != (merges.lists, merges.inner)
         return replace(found, value=_turned(found.value)) if is_turned else found
 
@@ -173,6 +174,10 @@ class PhasedDesign(OuterProductDesign):
                 if extent > (most := self.multiply.bounds.get(index, extent)):
                     raise UserError(f"{index} has {extent:,} places, and up to {most:,} in this design", side.name,
                                     f"give it in parts, or another bound of {index}")
+
+    def _as_product(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Operands as a product has them: rows by terms, and terms by columns."""
+        return {name: _turned(each) if name in self.names and self._is_turned(name) else each for name, each in given.items()}
 
     def _is_turned(self, name: str) -> bool:
         """Whether an operand has its dimensions in the other order than rows by terms, or terms by columns."""

@@ -1,7 +1,7 @@
 """What lanes of an outer product do, operation by operation: lists of runs that grow, and lists whose runs become one.
 
-No cycles: when memory answers, and which lane is free, is not known here. Operations are done in the order of their numbers,
-which changes the order of nodes in lists, and nothing else. A run is `int64[n, 2]`: coordinates that rise, and values.
+Operations are done in the order of their numbers, which changes the order of nodes in lists, and nothing else; `model.outer`
+has when lanes do what. A run is `int64[n, 2]`: coordinates that rise, and values.
 
 Source:  OuterSPACE IV-A and IV-B; `hw.arch.outer_product` for limits.
 """

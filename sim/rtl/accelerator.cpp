@@ -17,11 +17,11 @@
 #include <deque>
 #include <vector>
 
-// Declares `Top`, HAS_QUEUE where commands come over a bus, and COUNTERS: the addresses of counters there, else their ports.
+// Declares `Top`, BURSTS, HAS_QUEUE where commands come over a bus, and COUNTERS: the addresses of counters there, else their ports.
 #include "top.h"
 
 static Top* top;
-static const size_t kBursts = 64;
+static const size_t kBursts = BURSTS;
 
 #include "outside.h"
 

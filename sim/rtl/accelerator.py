@@ -28,6 +28,8 @@ HARNESS = Path(__file__).with_suffix(".cpp")
 HEADERS = [HARNESS.with_name(name) for name in ("pipe.h", "outside.h")]
 # Bytes of memory, and cycles from an address to its first word.
 MEMORY_BYTES, LATENCY = 1 << 20, 50
+# That memory takes at once, in each direction.
+BURSTS = 64
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ class SimulatedAccelerator(Process):
         platform = emit.collect(top, Cache(cache) if cache else home())
         name = module_name(top)
         bus_bytes = Shape.cast(top.signature.members["m_axi_wstrb"].shape).width
-        lines = [f'#include "V{name}.h"', f"using Top = V{name};", *["#define HAS_QUEUE"] * has_queue]
+        lines = [f'#include "V{name}.h"', f"using Top = V{name};", f"#define BURSTS {BURSTS}"]
+        lines += ["#define HAS_QUEUE"] * has_queue
         lines += [f"#define BUS_BYTES {bus_bytes}"] if bus_bytes != LEAST_BUS else []
         self._stalls = tuple(stalls)
         places = [f"{named(REGISTERS)[each].offset}u" if has_queue else f"top->{each}" for each in self._stalls]

@@ -332,3 +332,19 @@ def test_what_lanes_have_not_is_refused_by_name() -> None:
         with pytest.raises(UserError) as refused:
             ask()
         assert said in str(refused.value)
+
+
+def test_engine_tokens_has_the_cycles_of_a_phase_and_of_the_machine_of_both() -> None:
+    design, a, b = both(), drawn((12, 13), 0.5, 21), drawn((13, 14), 0.5, 22)
+    product = {"A": a, "B": b}
+    for each, operands in ((design, product), (both(turned=True), product), (MULTIPLY_DESIGN, product),
+                           (MERGE_DESIGN, {"P": np.sign(a[:, :, None] * b[None])})):
+        found, wanted = (each.run(engine, **dict[str, Any](operands)) for engine in ("tokens", "rtl"))
+        assert found.cycles == wanted.cycles == found.report["cycles"]
+    assert design.run("tokens", A=a, B=b, latency=7).cycles == design.run("rtl", A=a, B=b, latency=7).cycles
+
+
+def test_behind_commands_engine_tokens_has_no_cycles() -> None:
+    found = MERGE_DESIGN.accelerator().run("tokens")
+    assert found.cycles is None and "cycles" not in found.report
+    assert both().accelerator().run("tokens").cycles is None
