@@ -19,7 +19,6 @@ from dataclasses import replace
 from ...hw.arch.elastic import FIBER, MOST_LANES, Border, Elastic, Link, Unit, Worker
 from ...hw.arch.elastic import Balance as Unloaded
 from ...hw.arch.errors import UserError
-from ...hw.arch.reduction import ADD, NAMES
 from ..lang.balance import Balance
 from .points import Point
 
@@ -48,9 +47,6 @@ class _Balancer:
         if not all(isinstance(unit.kind, Worker) and unit.kind.sums for unit in self.elastic.units):
             raise UserError("results are fibers, of which a port gives a pair a cycle, whichever row computed it", str(first),
                             "choose a transform with the sum in time")
-        if reductions := {unit.kind.reduction for unit in self.elastic.units if isinstance(unit.kind, Worker)} - {ADD}:
-            raise UserError(f"the two items of a row are added, and a result is {NAMES[reductions.pop()]}", str(first),
-                            "leave it out")
         if first.part != self.elastic.time:
             raise UserError(f"{first.part} is in space, and work is parted along {self.elastic.time}, which is time",
                             str(first), f"give a condition on {self.elastic.time}")
@@ -108,7 +104,8 @@ class _Balancer:
         words, = {each for of in results.values() for each in of.values()}
         if max(len(fibers), words) > MOST_LANES:
             raise UserError(f"a row has {len(fibers)} fibers", str(self.first), f"use {MOST_LANES} or fewer")
-        kind = Unloaded(self._takers(), fibers, words, self.elastic.bits(self.elastic.outputs[0].tensor))
+        kind = Unloaded(self._takers(), fibers, words, self.elastic.bits(self.elastic.outputs[0].tensor),
+                        self.elastic.reduction)
         units = (Unit(name, kind) for name in names.values())
         return replace(self.elastic, units=(*self.elastic.units, *units), links=tuple(links), inputs=tuple(inputs))
 

@@ -11,7 +11,7 @@ coordinates with an end, in place of register files that are searched for coordi
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from .check import Identifier, OneOf, Tuple, Whole, check
@@ -64,7 +64,8 @@ class Worker(Kind):
                            All others have a pair for each coordinate that is left.
     value : Logic          Over operands, of which one that is missing counts as 0.
     bits : int             Of the result.
-    sums : bool            The result is one word, the sum of all values, or what else they become from 0 on; else a fiber.
+    sums : bool            The result is one word, the sum of all values, or what else they become; else a fiber. It begins
+                           with 0, a product with 1.
     quiet : bool           Where a word is missing no value leaves.
     row : str              The word whose coordinate goes beside each pair of the result; "" for none.
     reduction : str        Where it sums, of `REDUCTIONS`, what values become.
@@ -111,12 +112,14 @@ class Balance(Kind):
     lanes : tuple      Bits of each fiber of an item.
     results : int      Words of an item.
     bits : int         Of a word.
+    reduction : str    Of `REDUCTIONS`, what the words of the two items of a row become.
     """
 
     takers: tuple[tuple[Annotated[int, Whole(0, MOST_LANES - 1)], ...], ...]
     lanes: tuple[Bits, ...]
     results: Annotated[int, Whole(1, MOST_LANES)]
     bits: Bits
+    reduction: Annotated[str, OneOf(REDUCTIONS)] = field(default=ADD, repr=False)
 
     def __post_init__(self) -> None:
         check(self, "balance")
@@ -129,7 +132,7 @@ class Balance(Kind):
     @property
     def digest(self) -> str:
         """Tells balances apart, in names of modules."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
+        return hashlib.sha256(f"{self}{self.reduction if self.reduction != ADD else ''}".encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)

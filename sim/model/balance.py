@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ...hw.arch.elastic import AGE_BITS, AHEAD, IN_FLIGHT, Balance
-from ...hw.arch.logic import wrapped
+from ...hw.arch.logic import OPERATIONS, wrapped
 from ...hw.arch.token import is_control
 
 # Whether an item stays, ``f``, or may move, ``m``, and its row.
@@ -28,6 +28,7 @@ class Balanced:
 
     def __init__(self, kind: Balance, ins: Mapping[str, Queue], outs: Mapping[str, Queue], pair: Any) -> None:
         self._kind, self._ins, self._outs, self._pair = kind, ins, outs, pair
+        self._meaning = OPERATIONS[kind.reduction].meaning
         self.chose = False
         self._rows, self._lanes = range(len(kind.takers)), range(len(kind.lanes))
         self._begun: dict[Item, int] = {(side, row): 0 for side in "fm" for row in self._rows}
@@ -62,7 +63,7 @@ class Balanced:
                     self._order[of, nth].append(row)
         for (row, nth), queue in ((end, self._outs[f"c{end[0]}_{end[1]}"]) for end in sums):
             if queue.room:
-                total = self._words["f", row, nth].popleft() + self._words["m", row, nth].popleft()
+                total = self._meaning(self._words["f", row, nth].popleft(), self._words["m", row, nth].popleft())
                 queue.given = self._pair(0, wrapped(total, self._kind.bits))
         for (row, nth), turn in shown.items():
             result = self._ins[f"p{row}_{nth}"]

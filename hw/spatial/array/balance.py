@@ -11,9 +11,11 @@ from amaranth.lib.wiring import Component, In, Out
 
 from ...arch import elastic
 from ...arch.elastic import AGE_BITS, AHEAD, IN_FLIGHT
+from ...arch.reduction import ADD
 from ...emit import macro
 from ...stream.fifo import Fifo
 from .elastic_pe import pair
+from .pe import applied
 
 
 class Balance(Component):
@@ -23,8 +25,8 @@ class Balance(Component):
     a fiber in each lane. A row that is free takes the item of the oldest operation that is there: its own that stays, its own
     that may move, that of another row; an item that two rows want the owner takes. That is the bias of the row: which other
     row's coordinates it works at. The next item is chosen while the last pair of one passes. Words that PEs give are led back
-    to their row, and the two of an operation added. The items of a row are never begun more than `AHEAD` operations apart, so
-    that their words have room.
+    to their row, and the two of an operation added, or become what else the reduction makes of them. The items of a row are
+    never begun more than `AHEAD` operations apart, so that their words have room.
 
     Parameters
     ----------
@@ -140,7 +142,7 @@ class Balance(Component):
         return free
 
     def _results(self, m: Module, choices: Sequence[Sequence[tuple[str, int]]]) -> dict[tuple[str, int, int], Any]:
-        """Lead the words of PEs back to their rows and add them; where to tell whose each is, and who has each that moves."""
+        """Lead the words of PEs back to their rows and make one of two; where to tell whose each is, and who has what moves."""
         rows = range(len(choices))
         told: dict[tuple[str, int, int], Any] = {}
         for nth in range(self.kind.results):
@@ -170,12 +172,18 @@ class Balance(Component):
                     word[0].i.valid.eq(stays), word[0].i.payload.eq(own.payload.value),
                     word[1].i.valid.eq(Cat(offers).any()), word[1].i.payload.eq(chosen),
                     order.o.ready.eq(Cat(offers).any() & word[1].i.ready), out.valid.eq(both),
-                    out.payload.value.eq(word[0].o.payload + word[1].o.payload), out.payload.crd.eq(0),
+                    out.payload.value.eq(self._met(word[0].o.payload, word[1].o.payload)), out.payload.crd.eq(0),
                     word[0].o.ready.eq(both & out.ready), word[1].o.ready.eq(both & out.ready)]
             for row in rows:
                 goes = Cat(taken[row]).any()
                 m.d.comb += [turns[row].o.ready.eq(goes), getattr(self, f"p{row}_{nth}").ready.eq(goes)]
         return told
+
+    def _met(self, stays: Value, moves: Value) -> Value:
+        """What the words of two items become; the low bits of a sum are the same without signs."""
+        if self.kind.reduction == ADD:
+            return stays + moves
+        return applied(self.kind.reduction, [stays.as_signed(), moves.as_signed()])
 
     def _fifo(self, m: Module, name: str, bits: int) -> Any:
         m.submodules[name] = fifo = macro(Fifo(bits, IN_FLIGHT))

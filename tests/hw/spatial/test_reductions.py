@@ -100,8 +100,6 @@ def test_sums_are_what_they_were() -> None:
                                         C(i, j).eq(narrow(i, j, k.upper))), J_IN_TIME, EXTENTS, sparsity=[BY_J]).elastic,
      "functionality: narrow has 8 bits, and the largest of values of 16 bits, which wrap, is not the same in parts\n"
      "  try: declare narrow with more bits"),
-    (lambda: design("in a PE", balance=[sp.work_queue(i, where=k >= 2)]).elastic,
-     "work queue of i where 2 <= k: the two items of a row are added, and a result is the largest\n  try: leave it out"),
     (lambda: sp.Design(sp.functionality(best(i, j, k.lower).eq(1), best(i, j, k).eq(best(i, j, k - 1) * A(i, k) * B(k, j)),
                                         C(i, j).eq(best(i, j, k.upper))), J_IN_TIME, EXTENTS, sparsity=[BY_J]).elastic,
      "best loses its wire along k, by which j is found, and is neither a copy of an input nor a sum"),
