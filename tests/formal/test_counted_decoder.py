@@ -154,10 +154,12 @@ ARRAY, PLACE = Arrays._array, Arrays.place
 PLACED = "an array is where it was told, of its own elements, at the distance that was told"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name,broken,claim", [
+    ("forget", _forgets_nothing, PLACED),
     ("is_odd", _is_never_odd, "what is counted is told in no other way"),
-    *(pytest.param(name, broken, PLACED, marks=pytest.mark.slow) for name, broken in (
-        ("forget", _forgets_nothing), ("_array", _takes_the_first), ("place", _goes_everywhere)))])
+    ("_array", _takes_the_first, PLACED),
+    ("place", _goes_everywhere, PLACED)])
 def test_arrays_that_are_asked_for_otherwise_are_found(name: str, broken: Any, claim: str, tmp_path: Path,
                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Arrays, name, broken)

@@ -14,8 +14,10 @@ from prover import Harness, Side, Verdict, always, assume, cover, free, prove, r
 from sardonyx.hw.arch.dma import Dma
 from sardonyx.hw.dma import port
 from sardonyx.hw.dma.lanes import Pack, Unpack
+from sardonyx.hw.dma.list_walk import ListWalk
 from sardonyx.hw.dma.port import Port, ShortPieces
 from sardonyx.hw.dma.realign import Gather, Scatter
+from sardonyx.hw.dma.walk import Walk
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.buffer.feeder import Feeder
 
@@ -119,13 +121,25 @@ def test_bursts_of_ports_can_wait_and_move(tmp_path: Path) -> None:
     assert cover(Asking(), tmp_path, 14)
 
 
+def elements(bus_bytes: int) -> Side:
+    return Side({"unpack": Between(Unpack(bus_bytes), ("run", "word"), "o", ("size",)),
+                 "pack": Between(Pack(bus_bytes), ("run", "i"), "word", ("size",)),
+                 "gather": Between(Gather(bus_bytes), ("run", "word"), "o", ("size",)),
+                 "scatter": Between(Scatter(bus_bytes), ("run", "i"), "word", ("size",)),
+                 "feeder": Between(Feeder(3), ("i",), "o", ("narrow",))})
+
+
 @pytest.mark.parametrize("bus_bytes", [8, 16])
 def test_elements_and_words_of_them_keep_the_contract(bus_bytes: int, tmp_path: Path) -> None:
-    assert prove(Side({"unpack": Between(Unpack(bus_bytes), ("run", "word"), "o", ("size",)),
-                       "pack": Between(Pack(bus_bytes), ("run", "i"), "word", ("size",)),
-                       "gather": Between(Gather(bus_bytes), ("run", "word"), "o", ("size",)),
-                       "scatter": Between(Scatter(bus_bytes), ("run", "i"), "word", ("size",)),
-                       "feeder": Between(Feeder(3), ("i",), "o", ("narrow",))}), tmp_path) == Verdict(True)
+    assert prove(elements(bus_bytes), tmp_path) == Verdict(True)
+
+
+def walks() -> Side:
+    return Side({"loops": Between(Walk(2), ("i",), "o", ()), "list": Between(ListWalk(3), ("i", "head"), "o", ())})
+
+
+def test_runs_of_requests_keep_the_contract(tmp_path: Path) -> None:
+    assert prove(walks(), tmp_path, 2) == Verdict(True)
 
 
 @pytest.mark.slow

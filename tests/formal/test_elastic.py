@@ -16,6 +16,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.array import balance, spread
 from sardonyx.hw.spatial.array.elastic_pe import ElasticPe
 from sardonyx.hw.spatial.merge.matrix import MergeMatrix
+from sardonyx.hw.spatial.merge.merger import MergerArray
 from sardonyx.hw.spatial.merge.node import MergeNode
 from sardonyx.hw.spatial.merge.tree import MergeTree
 
@@ -33,7 +34,7 @@ WORKERS = {
 class Kept(Harness):
     """A unit between sources that keep the contract and sinks that do as they like; inputs hold any words."""
 
-    def __init__(self, component: "ElasticPe | spread.Spread | MergeMatrix | MergeNode | MergeTree") -> None:
+    def __init__(self, component: "ElasticPe | spread.Spread | MergeMatrix | MergeNode | MergeTree | MergerArray") -> None:
         self.component = component
         super().__init__()
 
@@ -121,7 +122,8 @@ def units() -> Side:
                    **{f"matrix_{reduction}": First(reduction) for reduction in REDUCTIONS},
                    "matrix": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=1))),
                    "truths": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=2, reduction=ANY))),
-                   "stages": Kept(MergeTree(Merger("merger", 8, 1, 2, bits=1)))})
+                   "stages": Kept(MergeTree(Merger("merger", 8, 1, 2, bits=1))),
+                   "lanes": Kept(MergerArray(Merger("lanes", 2, 2, 2, take=2, bits=1)))})
 
 
 def test_pes_and_mergers_keep_the_contract(tmp_path: Path) -> None:
