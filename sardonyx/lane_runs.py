@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse
@@ -26,7 +25,7 @@ from .lane_operands import MOST_PAIRS, Elements, added, check_extents, products,
 from .outcome import Computed, Outcome
 from .runtime.data.outer_lists import laid_lists, lists
 from .runtime.data.outer_product import laid, rows
-from .sim.model.lanes import merged, multiplied
+from .sim.model.lanes import fibers, merged, multiplied
 from .sim.rtl.accelerator import LATENCY
 
 ENGINES = {"golden": "NumPy, no hardware", "tokens": "the lists of lanes, operation by operation, and cycles",
@@ -126,13 +125,6 @@ def _check_room(made: Laned, name: str, partial: Elements, wanted: Elements) -> 
                         f"give {f'sp.Runs(words={words}) to {operand}' if words <= MOST_MEMORY else f'{operand} in parts'}")
 
 
-def _split(elements: Elements, first: int, extent: int) -> list[np.ndarray]:
-    """The elements of each place of a dimension, by which they are sorted: the next dimension and values."""
-    ends = np.searchsorted(elements.places[:, first], np.arange(extent + 1))
-    pairs = np.column_stack([elements.places[:, first + 1], elements.values])
-    return [pairs[begin:end] for begin, end in pairwise(ends)]
-
-
 def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, engine: str, latency: int,
                 is_timed: bool) -> dict[str, object]:
     """Lists of runs, compared with all partial products: the order of the runs of a list is that in which lanes were done."""
@@ -142,9 +134,7 @@ def _multiplied(made: Laned, left: Elements, right: Elements, wanted: Elements, 
     for each in (columns, rows_):
         each.sort_indices()
     if engine == "tokens":
-        parts = [np.column_stack(each) for each in zip(np.split(columns.indices.astype(np.int64), columns.indptr[1:-1]),
-                                                        np.split(columns.data, columns.indptr[1:-1]))]
-        found = multiplied(made.kind, parts, _split(right, 0, right.shape[0]), height)
+        found = multiplied(made.kind, fibers(columns), fibers(rows_), height)
         if is_timed:
             more = timed(made.kind, laid(made.kind, columns, rows_, 0), latency)
     else:

@@ -34,6 +34,7 @@ from .outcome import Computed, Outcome, silent
 from .runtime.data.outer_product import Laid, laid, rows
 from .runtime.spatial_header import header
 from .runtime.spatial_products import check_shape
+from .sim.model.lanes import fibers, merged, multiplied
 from .sim.rtl.accelerator import LATENCY
 from .sparse_products import check_dense, operand
 
@@ -41,7 +42,8 @@ from .sparse_products import check_dense, operand
 PARTS = re.compile(r"axi_lite|boot|command_queue|coprocessor|picorv32|waiting|"
                    r"dma(_\w+)?|fifo\w+|lane_waits_\d+|merge_node_\w+|pieces_\d+|port_(share|turns)_\d+|run_merge_\d+|"
                    r"sram_[\dx]+|stall_counters(_\d+)?")
-ENGINES = {"golden": "SciPy, no hardware", "rtl": "generated Verilog with a memory behind its bus"}
+ENGINES = {"golden": "SciPy, no hardware", "tokens": "the lists of lanes, operation by operation, and cycles",
+           "rtl": "generated Verilog with a memory behind its bus"}
 # What changes a design on the command line.
 SIZES = ("lanes", "ports", "rows", "pairs")
 MOST_PRODUCTS, MOST_EXTENT = 1 << 24, 1 << DATA_BITS
@@ -184,9 +186,9 @@ class OuterProductDesign:
 
         Parameters
         ----------
-        engine : str      golden or rtl.
+        engine : str      golden, tokens or rtl; tokens has no cycles behind commands.
         seed : int        Of operands that are not given, which are random.
-        latency : int     With rtl: cycles from an address to its first word, and from the last word of a write to its answer.
+        latency : int     Cycles from an address to its first word, and from the last word of a write to its answer.
         A, B              Matrices of whole numbers: arrays, or sparse arrays of SciPy.
 
         The value is an array, or a CSR array where an operand is sparse, with sums that are 0. `stalls` there are none of: it
@@ -206,15 +208,14 @@ class OuterProductDesign:
             check_dense(there.shape)
         wanted = _at(self._sums(left, right), there)
         wanted.data = (wanted.data + half) % (2 * half) - half
-        facts: dict[str, object] = {"engine": engine, **self.facts(), "nonzeros": there.nnz,
+        facts: dict[str, Any] = {"engine": engine, **self.facts(), "nonzeros": there.nnz,
                                     "products": int(np.diff(left.tocsc().indptr) @ np.diff(right.tocsr().indptr))}
-        cycles = None
-        if engine == "rtl":
-            progress(f"multiplying on '{self.name}'")
-            facts |= self._simulated(left.tocsc(), right.tocsr(), wanted, latency)
-            cycles = int(str(facts["cycles"]))
+        if engine != "golden":
+            progress(f"multiplying on '{self.name}', engine {engine}")
+            compute = self._in_lists if engine == "tokens" else self._simulated
+            facts |= compute(left.tocsc(), right.tocsr(), wanted, latency)
         return Computed({**facts, "elapsed_s": round(time.perf_counter() - began, 2)},
-                        value=wanted.toarray() if dense else wanted, cycles=cycles)
+                        value=wanted.toarray() if dense else wanted, cycles=facts.get("cycles"))
 
     def _sums(self, left: scipy.sparse.coo_array, right: scipy.sparse.coo_array) -> scipy.sparse.csr_array:
         """What NumPy makes of operands."""
@@ -250,6 +251,13 @@ class OuterProductDesign:
         for each in (left, right):
             each.sort_indices()
         return laid(self.kind, left, right, elements)
+
+    def _in_lists(self, left: Any, right: Any, wanted: scipy.sparse.csr_array, latency: int) -> dict[str, object]:
+        """What the model of lanes leaves, compared, and when."""
+        place = self._laid(left, right, wanted.nnz)
+        made = [merged(self.kind, runs)[0] for runs in multiplied(self.kind, fibers(left), fibers(right), left.shape[0])]
+        assert all(map(np.array_equal, made, fibers(wanted))), "the product of lanes is not SciPy's"
+        return {"elements_checked": wanted.nnz, **lane_hardware.timed(self.kind, place, latency)}
 
     def _simulated(self, left: Any, right: Any, wanted: scipy.sparse.csr_array, latency: int) -> dict[str, object]:
         memory = self._laid(left, right, wanted.nnz)

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse
 
 from ...hw.arch.cartesian import LEFT, RIGHT
 from ...hw.arch.logic import OPERATIONS
@@ -19,6 +20,12 @@ from ...hw.arch.outer_product import RUNS, OuterProduct
 from .cartesian import value as given_by
 
 HALF = 1 << 31
+
+
+def fibers(matrix: scipy.sparse.csc_array | scipy.sparse.csr_array) -> list[np.ndarray]:
+    """The columns of a matrix, or its rows: coordinates and values."""
+    pairs = np.column_stack([matrix.indices, matrix.data]).astype(np.int64)
+    return np.split(pairs, matrix.indptr[1:-1])
 
 
 def multiplied(kind: OuterProduct, columns: Sequence[np.ndarray], rows: Sequence[np.ndarray],

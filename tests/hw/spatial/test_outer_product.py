@@ -111,6 +111,18 @@ def test_the_design_that_we_ship_is_scipys_product_without_hardware_and_says_wha
     assert design.resized({"ports": 4}).explain().report["ports"] == 4
 
 
+@pytest.mark.parametrize("latency", [1, 50])
+def test_engine_tokens_has_the_product_and_the_cycles_of_the_verilog(latency: int) -> None:
+    random = np.random.default_rng(6)
+    a, b = (random.integers(-2, 3, shape) * (random.random(shape) < 0.4) for shape in ((13, 9), (9, 15)))
+    a[:, 4], a[7], b[2] = 0, 0, 0
+    design = sp.outer_product(lanes=2, ports=1, rows=16, pairs=32, name=KIND.name)
+    found, wanted = (design.run(engine, A=a, B=scipy.sparse.csr_array(b), latency=latency) for engine in ("tokens", "rtl"))
+    assert found.cycles == wanted.cycles == found.report["cycles"] and (found.value != wanted.value).nnz == 0
+    assert found.value.nnz == wanted.value.nnz == found.report["elements_checked"]
+    assert design.accelerator().run("tokens", A=a, B=b).cycles is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("lanes,ports", [(4, 2), (16, 16)])
 def test_random_matrices_with_long_rows_are_scipys_product(lanes: int, ports: int) -> None:
@@ -131,7 +143,7 @@ def test_random_matrices_with_long_rows_are_scipys_product(lanes: int, ports: in
     ({"A": np.ones((2, 2)), "B": np.ones((2, 2), int)}, "give whole numbers"),
     ({"A": [[1], [1, 2]], "B": [[1]]}, "A: it is [[1], [1, 2]]\n  try: give whole numbers in 2 dimensions"),
     ({"A": [[1 << 15]], "B": [[1]]}, "give -32768..32767"), ({"C": [[1]]}, "there is no input C"),
-    ({"stalls": 1}, "it has no streams"), ({"engine": "tokens"}, "tokens")])
+    ({"stalls": 1}, "it has no streams"), ({"engine": "fabric"}, "fabric")])
 def test_what_has_no_room_or_is_no_matrix_is_refused(given: "dict[str, object]", said: str) -> None:
     design = sp.outer_product(lanes=2, ports=1, rows=16, pairs=32)
     with pytest.raises(UserError) as refused:
