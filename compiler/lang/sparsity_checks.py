@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import OPERATIONS
-from ...hw.arch.reduction import NAMES, NEUTRAL, REDUCTIONS
+from ...hw.arch.reduction import NAMES, NEUTRAL, REDUCTIONS, TIMES
 from .recurrence import INPUT, UPPER, VARIABLE, Assignment, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
 from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
 
@@ -35,7 +35,7 @@ def checked(skips: Sequence[Skip], recurrences: Recurrences, reduces: bool = Fal
     _check_circle(found)
     for skip in found:
         if not skip.of or len(zeros(skip.where)) == 1:
-            _check_same(skip, recurrences, reduces and not (skip.is_static or skip.of))
+            _check_same(skip, recurrences, reduces)
     return found
 
 
@@ -104,12 +104,12 @@ def _check_circle(skips: Sequence[Skip]) -> None:
                                 _where(skip), "leave one of the two out, or give a condition on indices alone")
 
 
-def _met(one: Assignment, value: Expr) -> tuple[str, int] | None:
+def _met(one: Assignment, value: Expr, nothing: set[str]) -> tuple[str, int] | None:
     """Where a variable is the largest so far, say, and a number: by which reduction, and the number."""
     if not isinstance(value, Call) or value.operation not in REDUCTIONS or value.operation in NEUTRAL:
         return None
     own = [each for each in value.operands if isinstance(each, Read) and each.name == one.target.name]
-    numbers = [each.value for each in value.operands if isinstance(each, Number)]
+    numbers = [each.value for each in (folded(each, nothing) for each in value.operands) if isinstance(each, Number)]
     return (value.operation, numbers[0]) if len(own) == len(numbers) == 1 else None
 
 
@@ -129,19 +129,22 @@ def _check_same(skip: Skip, recurrences: Recurrences, reduces: bool) -> None:
                 if isinstance(one.value, Call) and recurrences.declared[one.target.name].role == VARIABLE]
     todo = True
     while todo:
-        zero = {name for name in {one.target.name for one in computed} - nothing
+        # What a point hands on to itself elsewhere is that of the point before where it is left out, not 0.
+        own = {one.target.name for one in computed if any(read.name == one.target.name for read in reads(one.value))}
+        zero = {name for name in {one.target.name for one in computed} - nothing - own
                 if all(folded(one.value, nothing) == Number(0) for one in computed if one.target.name == name)}
         nothing, todo = nothing | zero, bool(zero)
     for one in computed:
         value = folded(one.value, nothing)
         if one.target.name in nothing or (isinstance(value, Read) and value.name == one.target.name):
             continue
-        met = _met(one, value)
+        # "Both" of anything and 0 is no more than 0, but what it begins with counts.
+        met = _met(one, one.value, nothing) or _met(one, value, nothing)
         if met and _stays(one, *met, recurrences):
             if reduces:
                 continue
             raise UserError(f"{one.target.name} is {NAMES[met[0]]}, and what it is of would be added up in parts", _where(skip),
-                            "leave it out, or skip by elements, as where A(i, k) == 0, under sp.Transform or sp.Lanes")
+                            "leave it out, or use sp.Transform or sp.Lanes")
         inner = [(read.name, at) for read in reads(value) for at in read.at
                  if read.name != one.target.name and isinstance(at, Plane) and at.side == UPPER]
         if inner:
@@ -151,7 +154,8 @@ def _check_same(skip: Skip, recurrences: Recurrences, reduces: bool) -> None:
         texts = (shown(str(each).replace(ELSEWHERE, ""), most) for each, most in ((one, 120), (value, 60)))
         raise UserError(f"it would change {one.target.name}: {' is '.join(texts)} there", _where(skip),
                         f"let {one.target.name} begin with 0, or leave this skip out" if met and met[1] == 0 else
-                        "skip only where all that is added is 0")
+                        "skip only where all factors are 1" if isinstance(one.value, Call) and one.value.operation == TIMES
+                        and one.target.name in own else "skip only where all that is added is 0")
     for one in recurrences.assignments:
         if one.adds and isinstance(one.value, Read) and one.value.name not in nothing:
             raise UserError(f"it would change {one.target.name}, to which {one.value} is added that may not be 0 there",
@@ -200,6 +204,8 @@ def folded(expr: Expr, nothing: set[str]) -> Expr:
         return Number(0)
     if expr.operation == "add" and any(zero):
         return parts[1] if zero[0] else parts[0]
+    if expr.operation == "mul" and Number(1) in parts:
+        return parts[1] if parts[0] == Number(1) else parts[0]
     if expr.operation == "sub" and zero[1]:
         return parts[0]
     if expr.operation == "select" and isinstance(parts[0], Number):

@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import reduce
 
 from ...hw.arch.errors import UserError
+from ...hw.arch.reduction import begins
 from ..lang.recurrence import INPUT, VARIABLE, Call, Declared, Expr, Number
 from ..lang.sparsity import Skip, zeros
 from .operands import Operand, usual
@@ -121,8 +122,9 @@ class _Packer:
         way = self._parts.way
         if not way:
             return value
-        before = Use(name, self._step(way)) if point[self._names.index(way)] else Number(0)
-        return Compute("add", (before, value))
+        reduction = self._parts.reduction
+        before = Use(name, self._step(way)) if point[self._names.index(way)] else Number(begins(reduction))
+        return Compute(reduction, (before, value))
 
     def _hand(self, operand: Operand, nth: int, member: int, point: Point) -> Term:
         """A member of an operand as one of its ways hands it on."""

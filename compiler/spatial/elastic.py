@@ -3,7 +3,8 @@
 All indices but one are axes of PEs; along the last one, fibers go through each PE. An operand that has this index is a fiber,
 any other one a word in each operation. A PE has it from a neighbour where the wire was not cut, else from a port. A sum along
 the fibers stays in its PE; along PEs it is handed on, or, where skips cut it, added up by a tree of mergers (`merged`). So is
-the largest, or any other reduction that is the same in parts, each of which begins with 0. Where a skipped index of the result
+the largest, or any other reduction that is the same in parts, each of which begins with 0. A product, which begins with 1,
+stays in its PE: elements of fibers that no PE computes are 0. Where a skipped index of the result
 is one of PEs, its coordinate is known when the word with it is there: a spread leads the fibers of PEs to their rows in front
 of the mergers. A sum as a tree has PEs by the digits of its index; operands and skips are those of the index itself.
 
@@ -40,7 +41,7 @@ from ...hw.arch.elastic import (
 )
 from ...hw.arch.errors import UserError
 from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, width
-from ...hw.arch.reduction import ADD, NAMES
+from ...hw.arch.reduction import ADD, NAMES, NEUTRAL, TIMES, begins
 from ...hw.arch.spatial import MOST_CELLS, Shaped
 from ..lang.balance import PE, Balance
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number, Read
@@ -129,6 +130,10 @@ class _Maker:
         if self.time in self.ways and any(index in self.skipped for index in self.parts.indices):
             raise UserError("an index of the result is found by values, and the sum is in time", "transform",
                             "choose a transform with the sum in space")
+        if self.parts.reduction == TIMES and self.time not in self.ways:
+            raise UserError(f"{self.parts.total} is a product along {self.parts.way}, which is in space: fibers leave, whose "
+                            "elements that no PE computes are 0, not 1", "transform",
+                            f"choose a transform with {self.parts.way} in time")
         lanes = max(extent for index, extent in self.extents.items() if index != self.time)
         if lanes > MOST_LANES or prod(self.bounds[index] for index in self.space) > MOST_CELLS:
             raise UserError(f"the bounds {dict(self.bounds)} give many PEs", "bounds",
@@ -196,13 +201,14 @@ class _Maker:
                         for each in self.parts.operands]
             logic, reduction = self._logic(self.parts.value), self.parts.reduction
             if self.ways and self.time not in self.ways and reduction != ADD:
-                logic = Apply(reduction, (Constant(0), logic))
+                logic = Apply(reduction, (Constant(begins(reduction)), logic))
             for total, way in self._chained(place):
                 operands.append(Taken(total, self.bits, FIBER))
                 logic = Apply(reduction, (Feed(total, 0), logic))
                 self.links.append(Link((_name(self._at({**place, way: place[way] - 1})), "o"), (name, total)))
             bits = {each.name: each.bits for each in operands}
-            if reduction != ADD and (wide := width(self._logic(self.parts.value), bits.__getitem__)) > self.bits:
+            # Sums and products are the same in parts whether they wrap or not.
+            if reduction not in NEUTRAL and (wide := width(self._logic(self.parts.value), bits.__getitem__)) > self.bits:
                 raise UserError(f"{self.parts.total} has {self.bits} bits, and {NAMES[reduction]} of values of {wide} bits, "
                                 "which wrap, is not the same in parts", "functionality",
                                 f"declare {self.parts.total} with more bits")

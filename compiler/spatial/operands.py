@@ -15,7 +15,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError, shown
-from ...hw.arch.reduction import ADD, FROM_ZERO
+from ...hw.arch.reduction import ADD, REDUCTIONS, begins
 from ..lang.recurrence import (
     INPUT,
     LOWER,
@@ -67,7 +67,7 @@ class Usual:
     value : Expr         What it is at a point, or what is added there; over operands.
     result : str         The output.
     indices : tuple      Of an element of it.
-    reduction : str      Of `FROM_ZERO`: by what it is a sum, from 0 on.
+    reduction : str      Of `REDUCTIONS`: by what it is a sum, from 0 on, or a product from 1 on.
     """
 
     operands: tuple[Operand, ...]
@@ -165,12 +165,13 @@ def _total(name: str, found: list[Assignment]) -> tuple[str, Expr, Assignment, s
             isinstance(at, Plane) and at.side == LOWER for at in one.target.at))
         lower = [at.index for at in border.target.at if isinstance(at, Plane) and at.side == LOWER]
         made = inside.value
-        if len(lower) == 1 and border.value == Number(0) and isinstance(made, Call) and made.operation in FROM_ZERO:
+        if (len(lower) == 1 and isinstance(made, Call) and made.operation in REDUCTIONS
+                and border.value == Number(begins(made.operation))):
             before, (first, second) = _before(inside.target, lower[0]), made.operands
             if before in (first, second):
                 return lower[0], second if first == before else first, inside, made.operation
-    raise _mistake(f"{name} is neither a value nor a sum, the largest or the like along one index that begins with 0",
-                   "assign it as c(i, j, k - 1) + ..., and 0 at k.lower")
+    raise _mistake(f"{name} is neither a value nor a sum, the largest or the like along one index that begins with 0, "
+                   "nor a product that begins with 1", "assign it as c(i, j, k - 1) + ..., and 0 at k.lower")
 
 
 def _before(target: Read, way: str) -> Read:

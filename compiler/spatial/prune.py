@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError
-from ...hw.arch.reduction import FROM_ZERO
+from ...hw.arch.reduction import REDUCTIONS, begins
 from ..lang.balance import PE, Balance
 from ..lang.recurrence import Number
 from ..lang.sparsity import Skip, dependencies
@@ -196,26 +196,42 @@ class _Pruner:
     def _carried(self, value: Value) -> Use | None:
         """The use by which a variable has its value from itself elsewhere: what a copy copies, or a sum adds to."""
         term = self.unrolled.values[value]
-        operands = term.operands if isinstance(term, Compute) and term.operation in FROM_ZERO else (term,)
+        operands = term.operands if isinstance(term, Compute) and term.operation in REDUCTIONS else (term,)
         return next((each for each in operands if isinstance(each, Use) and each.variable == value[0]), None)
 
     def _term(self, value: Value) -> Term:
         term = self.unrolled.values[value]
-        if isinstance(term, Compute) and term.operation in FROM_ZERO:
+        if isinstance(term, Compute) and term.operation in REDUCTIONS:
             # A sum: the part that it has from itself may be left to others.
             return Compute(term.operation, tuple(
-                self._sum_before(value, each) if isinstance(each, Use) and each.variable == value[0]
+                self._sum_before(value, each, term.operation) if isinstance(each, Use) and each.variable == value[0]
                 else self._read(value, each) for each in term.operands))
         return self._read(value, term)
 
-    def _sum_before(self, value: Value, use: Use) -> Term:
+    def _sum_before(self, value: Value, use: Use, operation: str) -> Term:
         if use in self.cut:
             self.sums.add(use.variable)
-            return Number(0)
+            return Number(begins(operation))
         before = self._here(source(value, use))
         if before is None:
-            return Number(0)
+            return self._first(value, use)
         return Use(use.variable, tuple(a - b for a, b in zip(value[1], before[1])))
+
+    def _first(self, value: Value, use: Use) -> Term:
+        """With what a sum begins whose points in front of one are all left out: what the first of them reads in its place."""
+        at, before = self.unrolled.values[value], source(value, use)
+        while (carried := self._carried(before)) is not None:
+            before = source(before, carried)
+        first = self.unrolled.values[before]
+        assert isinstance(at, Compute), "it is a sum"
+        if not isinstance(first, Compute) or first.operation != at.operation:
+            # It is assigned what the skip says is 0.
+            return Number(0)
+        found = first.operands[at.operands.index(use)]
+        if isinstance(found, Use):
+            variable, point = source(before, found)
+            return self._read(value, Use(variable, tuple(a - b for a, b in zip(value[1], point))))
+        return found
 
     def _read(self, value: Value, term: Term) -> Term:
         """A term as this point reads it now."""

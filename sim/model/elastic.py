@@ -15,6 +15,7 @@ from functools import partial
 
 from ...hw.arch.elastic import FIBER, INTERSECT, UNION, WORD, Balance, Elastic, Kind, Link, Spread, Worker
 from ...hw.arch.logic import OPERATIONS, Apply, Constant, Feed, Logic, wrapped
+from ...hw.arch.reduction import begins
 from ...hw.arch.token import is_control, stop
 from .balance import Balanced
 from .banks.around import Around
@@ -128,7 +129,7 @@ class _Pe:
         self._ahead = [(name, queue) for name in worker.carriers if worker.is_joined for queue in self._on[name]]
         self._sent: set[Queue] = set()
         self._gone: set[Queue] = set()
-        self._total = 0
+        self._first = self._total = begins(worker.reduction)
         self._told = False
 
     def step(self) -> None:
@@ -154,7 +155,7 @@ class _Pe:
         self._give(offers)
         if all(queue in self._gone for queue, _ in offers):
             self._gone.difference_update(queue for queue, _ in offers)
-            self._total = 0 if ends else self._total if not matched else wrapped(
+            self._total = self._first if ends else self._total if not matched else wrapped(
                 OPERATIONS[worker.reduction].meaning(self._total, value), worker.bits)
             self._told = not ends and not present
             for name in taken:

@@ -17,6 +17,7 @@ from amaranth.lib.wiring import Component, In, Out
 
 from ...arch.elastic import FIBER, INTERSECT, UNION, WORD, Taken, Worker
 from ...arch.logic import Apply, Constant, Feed, Logic, width
+from ...arch.reduction import begins
 from ...arch.token import TOKEN, stop
 from ...sparse.interface import every, fork
 from .pe import applied
@@ -109,9 +110,10 @@ class ElasticPe(Component):
         m.d.comb += [self._in(each).ready.eq(there & done & join.takes[each.name]) for each in fibers]
         m.d.comb += [self._in(each).ready.eq(there & done & join.ends) for each in words]
         if worker.sums:
-            total = Signal(signed(worker.bits))
+            first = begins(worker.reduction)
+            total = Signal(signed(worker.bits), init=first)
             with m.If(there & done):
-                m.d.sync += total.eq(Mux(join.ends, 0, Mux(join.matched, applied(worker.reduction, [total, value]), total)))
+                m.d.sync += total.eq(Mux(join.ends, first, Mux(join.matched, applied(worker.reduction, [total, value]), total)))
             m.d.comb += [self.o.payload.value.eq(total), self.o.payload.crd.eq(0)]
         else:
             m.d.comb += [self.o.payload.value.eq(value),
