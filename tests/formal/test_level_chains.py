@@ -110,11 +110,15 @@ def test_parts_of_chains_can_wait_and_move(tmp_path: Path) -> None:
     assert cover(parts(), tmp_path, 12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("last", [COMPRESSED, DENSE])
-def test_a_bank_of_a_chain_keeps_the_contract(last: str, tmp_path: Path) -> None:
+def chain_bank(last: str) -> Held:
     levels = Level(COMPRESSED, 2), Level(last, 3)
     bank = ChainedBank(2, levels, 16, 0, 0, (Loop(2, 1, 1),), 2, FIBER, True, sifted=last == DENSE)
     stages = 2 if last == COMPRESSED else 1
     fifos = {f"stage{n}.level.scanner.finished": 4 for n in range(stages)} | {"ahead": AHEAD, "ahead0": AHEAD}
-    assert prove(Held(ChainBank(bank, f"chain_{last}"), VALUES | fifos), tmp_path) == Verdict(True)
+    return Held(ChainBank(bank, f"chain_{last}"), VALUES | fifos)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("last", [COMPRESSED, DENSE])
+def test_a_bank_of_a_chain_keeps_the_contract(last: str, tmp_path: Path) -> None:
+    assert prove(chain_bank(last), tmp_path) == Verdict(True)
