@@ -105,17 +105,24 @@ def compiled(made: Firmware, arch: Arch, header: str) -> Image:
 
 
 def program(source: Path, headers: Mapping[str, str], room: int, where: str) -> bytes:
-    """Compile a program of one C source with headers, by name; the contents of a memory of so many bytes."""
+    """Compile a program of one C source with headers, by name; the contents of a memory of so many bytes. UserError with what
+    the compiler says of a source that is not ours."""
+    if not source.is_file():
+        raise UserError("no such file", str(source), "give a file of C")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, text in headers.items():
             (folder / file).write_text(text)
         script = _script(folder, room, _STACK_BYTES_OF_OTHERS)
+        script.write_text(f'{script.read_text()}ASSERT(_start == 0, "_start is not in section .start")\n')
         try:
             memory = _binary(tools(), [*_FLAGS, f"-I{folder}", str(source)], script)
         except _TooLarge:
             raise UserError(f"the firmware does not fit into {room} bytes of the processor's memory", where,
                             "give it more ram_bytes") from None
+        except _Refused as refused:
+            raise UserError(f"it does not compile:\n{refused}", str(source), "correct it; warnings are errors, and _start has "
+                            'to have __attribute__((section(".start"), used))') from refused
     return memory + bytes(room - len(memory))
 
 
@@ -130,6 +137,10 @@ class _TooLarge(Exception):
     """The linker says so, or the compiler of a frame."""
 
 
+class _Refused(Exception):
+    """What the compiler or linker says of what it does not take."""
+
+
 def _binary(found: Tools, arguments: Sequence[str], script: Path) -> bytes:
     """What a linker script lays out of what a compiler makes, from address 0 on."""
     with tempfile.TemporaryDirectory() as name:
@@ -137,7 +148,8 @@ def _binary(found: Tools, arguments: Sequence[str], script: Path) -> bytes:
         done = _run([*found.compiler, *arguments, "-T", str(script), "-o", program])
         if _TOO_LARGE in done.stdout or _TOO_DEEP in done.stdout:
             raise _TooLarge
-        assert done.returncode == 0, f"the firmware does not compile:\n{done.stdout}"
+        if done.returncode:
+            raise _Refused(done.stdout)
         done = _run([*found.objcopy, "-O", "binary", program, binary])
         assert done.returncode == 0, f"the firmware has no binary:\n{done.stdout}"
         return Path(binary).read_bytes()

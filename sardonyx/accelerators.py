@@ -40,10 +40,11 @@ from .hw.spatial.accelerator import SpatialAccelerator
 from .hw.spatial.system import SpatialSystem
 from .outcome import Computed, Outcome, silent
 from .runtime.spatial_commands import Program, check
+from .runtime.spatial_firmware import compiled
 from .runtime.spatial_firmware import product as firmware
 from .runtime.spatial_header import header
 from .runtime.spatial_products import Matrix, by_columns, check_shape, convolution, product, tiles
-from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator
+from .sim.rtl.accelerator import LATENCY, Ended, SimulatedAccelerator, Unended
 from .sparse_products import ENGINES, sparse_product
 
 # The names of modules that accelerators are made of.
@@ -94,12 +95,27 @@ class AcceleratorDesign:
         facts = {"streams": [stream.name for stream in self.kind.streams], "ports": self.kind.dma.ports}
         return component_files.write(self.name, self.hardware, out, documents, facts, progress)
 
+    def firmware(self, source: str | Path) -> bytes:
+        """A program in C for `run`: all of the core's memory. It includes ``spatial.h`` and ends with ``ebreak``; ``_start``
+        in section ``.start`` is where it begins."""
+        if not isinstance(source, str | Path):
+            raise UserError(f"it is {arguments.said(source)}, which is no path", "source", "name a file of C")
+        return compiled(self.kind, Path(source), {})
+
     def run(self, program: Program | bytes, memory: bytes, latency: int = LATENCY) -> tuple[bytes, Ended]:
         """Do a program in generated Verilog on the contents of memory; what memory holds then, and how it ended.
 
         program: of one with a core its firmware, which memory begins with.  latency: cycles from an address to its first word.
-        UserError for an error that the accelerator tells.
+        UserError for an error that the accelerator tells, and for a program that does not end.
         """
+        try:
+            return self._run(program, memory, latency)
+        except Unended as still:
+            raise UserError(str(still), self.name, "end firmware with ebreak, and ask for all operands of what is waited for; "
+                            "watchdog=True and `Program.patience` tell which") from still
+
+    def _run(self, program: Program | bytes, memory: bytes, latency: int) -> tuple[bytes, Ended]:
+        """As `run`, of programs that end."""
         latency = arguments.whole("latency", latency, 1)
         words = program.words if isinstance(program, Program) else []
         if isinstance(program, Program) == bool(self.kind.ram_bytes):
@@ -164,7 +180,7 @@ class AcceleratorDesign:
 
             def run(program: Program | bytes, memory: bytes) -> tuple[bytes, Ended]:
                 progress(f"simulating the Verilog of '{self.name}'")
-                return self.run(program, memory, latency)
+                return self._run(program, memory, latency)
 
             return sparse_product(self.kind, run, a, b, engine)
         tiles(self.kind)
@@ -238,7 +254,7 @@ class AcceleratorDesign:
         progress(f"simulating the Verilog of '{self.name}'")
         made = firmware if self.kind.ram_bytes else product
         commands: Program | bytes = made(self.kind, *what)
-        found, ended = self.run(commands, content + bytes(wanted.size * kind.itemsize), latency)
+        found, ended = self._run(commands, content + bytes(wanted.size * kind.itemsize), latency)
         value = np.frombuffer(found[len(content):], kind).reshape(wanted.shape).astype(np.int64)
         assert np.array_equal(value, wanted), "the accelerator's result is not NumPy's"
         given = {"commands": len(commands.words)} if isinstance(commands, Program) else {"firmware": "C on the core"}

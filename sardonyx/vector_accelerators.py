@@ -71,7 +71,7 @@ class VectorAcceleratorDesign(AcceleratorDesign):
         place = laid(array, given, self.kind.ram_bytes, size)
         progress(f"simulating the Verilog of '{self.name}'")
         commands: Program | bytes = (firmware if self.kind.ram_bytes else vectors)(self.kind, place)
-        memory, ended = self.run(commands, place.content + bytes(place.result_bytes), latency)
+        memory, ended = self._run(commands, place.content + bytes(place.result_bytes), latency)
         found = np.frombuffer(memory[len(place.content):], kind).reshape(wanted.shape)
         assert np.array_equal(found, wanted), "the accelerator's result is not NumPy's"
         products = sum(part.products for at in range(count)

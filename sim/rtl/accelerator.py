@@ -50,6 +50,10 @@ class Ended:
         return {"words_read": self.words_read, "words_written": self.words_written, "cycles": self.cycles, **counted}
 
 
+class Unended(AssertionError):
+    """A run that goes on: of a program that a user wrote, who may have meant it so, or a mistake of ours."""
+
+
 class SimulatedAccelerator(Process):
     """One running simulation. Use as a context manager, so that the process ends.
 
@@ -99,11 +103,12 @@ class SimulatedAccelerator(Process):
         return found[:count]
 
     def run(self, commands: Sequence[Word], limit: int) -> Ended:
-        """Reset, and do commands, or what is in memory for the processor; AssertionError where it takes more than the limit."""
+        """Reset, and do commands, or what is in memory for the processor; Unended where it takes more than the limit."""
         words = np.array([*commands], np.uint32).reshape(-1)
         asked = struct.pack("<cQI", b"G", limit, len(commands)) + words.tobytes()
         ended, status, cycles, read, written, *stalls = self._ask(asked, self._answer)
-        assert ended, f"the accelerator did not end within {limit:,} cycles, its status is {status:#x}"
+        if not ended:
+            raise Unended(f"the accelerator did not end within {limit:,} cycles, its status is {status:#x}")
         return Ended(status, cycles, read, written, dict(zip(self._stalls, stalls, strict=True)))
 
     def _inside(self, refused: int, address: int, count: int) -> None:

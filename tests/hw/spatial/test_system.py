@@ -1,8 +1,10 @@
 """A core gives commands as a bus does: the same memory comes of it, and what is wrong is told."""
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from sardonyx.runtime.spatial_products import Matrix, convolution, product
 from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
 
 RAM, BYTES = 4096, 8192
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
 def system() -> AcceleratorDesign:
@@ -69,6 +72,47 @@ def test_a_convolution_in_c_leaves_the_memory_that_commands_leave(simulated: Sim
         by_bus.write(0, bytes(content))
         by_bus.run(product(accelerator().kind, *what).words, 400_000)
         assert simulated.read(0, BYTES) == by_bus.read(0, BYTES) != bytes(content)
+
+
+@needs_compiler
+def test_the_firmware_of_the_page_runs_as_it_is_written_there(root: Path, tmp_path: Path) -> None:
+    for _, options, body in FENCE.findall((root / "docs/spatial.md").read_text()):
+        if options.strip() in ("file=twice.c", "file=twice.py"):
+            (tmp_path / options.strip().removeprefix("file=")).write_text(body)
+    done = subprocess.run([sys.executable, "twice.py"], cwd=tmp_path, capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": str(root)})
+    assert re.fullmatch(r"[\d,]+ cycles, 544 words read, 64 written\n", done.stdout), done.stderr
+
+
+START = '#include "spatial.h"\n__attribute__((section(".start"), used)) void _start(void)\n'
+
+
+@needs_compiler
+@pytest.mark.parametrize("text,said", [
+    ("int x = ;\n", "it does not compile:\n"), (START + "{ int y; for (;;) ; }\n", "unused variable"),
+    ('#include "spatial.h"\nint main(void) { return 0; }\n', "_start"),
+    (START + "{ for (;;) ; }\nint x[5000] = { 1 };\n", f"the firmware does not fit into {RAM} bytes"), (None, "no such file"),
+])
+def test_c_that_is_no_firmware_is_refused(text: "str | None", said: str, tmp_path: Path) -> None:
+    source = tmp_path / "own.c"
+    if text is not None:
+        source.write_text(text)
+    with pytest.raises(UserError) as refused:
+        system().firmware(str(source))
+    assert said in refused.value.what and refused.value.fix
+    with pytest.raises(UserError, match="it is 3, which is no path"):
+        system().firmware(3)     # type: ignore[arg-type]
+
+
+@needs_compiler
+def test_a_program_that_does_not_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.c").write_text(START + "{ for (;;) ; }\n")
+    with pytest.raises(UserError, match=r"the accelerator did not end within [\d,]+ cycles") as refused:
+        system().run(system().firmware(tmp_path / "own.c"), b"")
+    assert "end firmware with ebreak" in refused.value.fix
+    program = accelerator().program()
+    program.wait()
+    assert accelerator().run(program, bytes(64))[1].words_read == 0
 
 
 # What a program does, and the error in `status` when it stands still. It clears the error where all was as it should be.
