@@ -212,6 +212,27 @@ def test_the_command_line_lists_explains_and_runs(capsys: pytest.CaptureFixture[
     assert main(["spatial", "run", "fir_filter", "--engine", "tokens", "--X", str(tmp_path / "x.npy")]) == 0
 
 
+def test_the_command_line_reads_matrices_and_tensors_of_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    matrix, tensor, real = (tmp_path / name for name in ("b.mtx", "b.tns", "real.mtx"))
+    matrix.write_text("%%MatrixMarket matrix coordinate integer general\n4 32 2\n1 3 -7\n4 32 5\n")
+    tensor.write_text("1 1 3 -7\n2 4 32 5\n")
+    real.write_text("%%MatrixMarket matrix coordinate real general\n4 32 1\n1 3 0.4\n")
+    run = ["spatial", "run", "sparse_csr_dense", "--engine", "tokens", "--json", "--B"]
+    for file, more, count in ((matrix, [], 1), (tensor, [], 2), (real, ["--values", "round"], 1)):
+        assert main([*run, str(file), *more]) == 0
+        assert json.loads(capsys.readouterr().out)["report"]["operations"] == count
+    assert main([*run, str(real)]) == 2
+    assert "value 0.4 at (1, 3) is not an integer" in capsys.readouterr().err
+    assert main([*run, str(matrix), "--bound", "j=5"]) == 2
+    assert "B: it has the shape (4, 32)" in capsys.readouterr().err
+    tensor.write_text("1 1 1 1\n9000 9000 9000 1\n")
+    assert main([*run, str(tensor)]) == 2
+    assert "it has the shape 9000 x 9000 x 9000" in capsys.readouterr().err
+    real.write_text("%%MatrixMarket matrix coordinate pattern general\n32 1 2\n3 1\n32 1\n")
+    assert main(["spatial", "run", "outerspace", "--engine", "tokens", "--json", "--A", str(matrix), "--B", str(real)]) == 0
+    assert json.loads(capsys.readouterr().out)["report"]["partial_products"] == 2
+
+
 def test_the_command_line_searches_statements_and_designs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plot = tmp_path / "plot.svg"
     assert main(["spatial", "search", "x(i) = A(i,j) * B(j)", "--bound", "i=3", "--picture", str(plot), "--json"]) == 0

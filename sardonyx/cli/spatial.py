@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import re
 from pathlib import Path
 from typing import Any
 
 from ..hw.arch.errors import UserError, shown
+from ..options import VALUES
 from .console import Console
 from .parser import Parser, add_common, fraction, path, tensor_format, whole
+from .program_options import listed
 
 # Of an accelerator: its core's memory, and the ports of its DMA.
 RAM_BYTES = 1 << 14
+# Of an operand that is no matrix, with its zeros.
+MOST_DENSE = 1 << 24
 
 
 def add(commands: Any) -> None:
@@ -26,7 +31,7 @@ def add(commands: Any) -> None:
                   "sardonyx spatial run matmul_hexagonal --operations 6",
                   "sardonyx spatial verilog matmul_weight_stationary --bound i=8 --bound j=8 --bound k=8 --out build/ws"])
     topics = parser.add_subparsers(dest="topic", metavar="TOPIC", required=True)
-    listed: Parser = topics.add_parser(
+    every: Parser = topics.add_parser(
         "list", prog="sardonyx spatial list", help="the designs that we ship", about="List the designs that we ship.",
         examples=["sardonyx spatial list", "sardonyx spatial list --json"])
     verilog: Parser = topics.add_parser(
@@ -37,9 +42,11 @@ def add(commands: Any) -> None:
     run: Parser = topics.add_parser(
         "run", operands=True, prog="sardonyx spatial run", help="run operations on an array and check them",
         about="Run an array and check every element against NumPy. Operands are random, or given as\n"
-              "--NAME FILE (.npy), with an axis in front for several operations.",
+              "--NAME FILE: a matrix as .mtx, a tensor as .tns (FROSTT) or .npy, the texts also as .gz; with an\n"
+              "axis in front for several operations.",
         examples=["sardonyx spatial run matmul_input_stationary",
                   "sardonyx spatial run fir_filter --X signal.npy --engine tokens",
+                  "sardonyx spatial run outerspace --A a.mtx --B b.mtx --values round",
                   "sardonyx spatial run mine.py --operations 20 --stalls 7"])
     explain: Parser = topics.add_parser(
         "explain", prog="sardonyx spatial explain", help="what moves where, and what an array is made of",
@@ -96,9 +103,11 @@ def add(commands: Any) -> None:
     run.add_argument("--operations", metavar="N", type=whole(1), default=1,
                      help="operations back to back on random operands (default: 1)")
     run.add_argument("--stalls", metavar="SEED", type=whole(1), help="random stalls at all ports, engine rtl")
+    run.add_argument("--values", choices=tuple(VALUES), default="exact", metavar="HOW",
+                     help=f"{listed(VALUES)} (default: exact)")
     run.add_argument("--seed", metavar="N", type=whole(0), default=0, help="seed of random operands (default: 0)")
     explain.add_argument("--picture", metavar="FILE", type=path, help="draw the array as SVG")
-    for one, body in ((listed, show), (verilog, emit), (run, operate), (explain, tell), (search, seek), (soc, surround)):
+    for one, body in ((every, show), (verilog, emit), (run, operate), (explain, tell), (search, seek), (soc, surround)):
         add_common(one)
         one.set_defaults(body=body)
 
@@ -160,10 +169,10 @@ def emit(options: argparse.Namespace, console: Console) -> int:
 def operate(options: argparse.Namespace, console: Console) -> int:
     """Run operations."""
     from ..spatial import MOST_OPERATIONS
-    from ..tensors.numpy_file import read_array
 
     design = _design(options)
-    operands = {name: read_array(value) if isinstance(value, Path) else value for name, value in options.operands.items()}
+    operands = {name: _read(value, options.values, options.seed) if isinstance(value, Path) else value
+                for name, value in options.operands.items()}
     if not operands:
         if options.operations > MOST_OPERATIONS:
             raise UserError(f"{options.operations} operations", "--operations", f"give 1 to {MOST_OPERATIONS}")
@@ -176,6 +185,25 @@ def operate(options: argparse.Namespace, console: Console) -> int:
     console.show(design.run(options.engine, options.stalls, console.progress, options.seed, **operands))
     console.end(f"sardonyx spatial explain {options.design}")
     return 0
+
+
+def _read(file: Path, values: str, seed: int) -> Any:
+    """The operand in a file: a matrix of one of the texts is a sparse array of SciPy, which may be larger than a dense one."""
+    import scipy.sparse
+
+    from ..tensors.files import read_tensor
+    from ..tensors.numpy_file import read_array
+
+    if file.suffix == ".npy" and values == "exact":
+        return read_array(file)
+    tensor = read_tensor(file, values, seed)
+    sparse = scipy.sparse.coo_array((tensor.values, tuple(tensor.coords.T)), tensor.shape)
+    if len(tensor.shape) == 2:
+        return sparse
+    if math.prod(tensor.shape) > MOST_DENSE:
+        raise UserError(f"it has the shape {' x '.join(map(str, tensor.shape))}", str(file),
+                        f"give a matrix, or at most {MOST_DENSE:,} elements, zeros and all")
+    return sparse.toarray()
 
 
 def tell(options: argparse.Namespace, console: Console) -> int:
