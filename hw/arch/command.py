@@ -10,6 +10,7 @@ those of the published implementation.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -62,6 +63,7 @@ LANE_STALLS = {
     "answer_late": "a lane had asked for its next number, free memory or a first node, and was not answered",
     "port_held": "a request of a lane waited for its port, which another one had",
     "run_late": "of two runs that a lane merges one had no element: its memory gave the other one, or took what they become",
+    "lane_idle": "a lane had no number left, and another one had",
 }
 READ_STALL = 112
 # Of `wait`: every request; streams follow from bit 1 on.
@@ -144,6 +146,11 @@ REGISTERS: tuple[Register, ...] = register_file(
       for name, what in LANE_STALLS.items() if name not in STALLS),
 )
 REGISTER_BITS = 6
+
+
+def register_bits(stalls: Iterable[str]) -> int:
+    """Of an address on the bus, with counters of these causes: more only where one of them lies behind what 6 bits reach."""
+    return max([REGISTER_BITS, *(each.offset.bit_length() for each in REGISTERS if each.name in stalls)])
 
 
 def region(kind: int, index: int = 0) -> int:

@@ -13,7 +13,7 @@ from ..arch.outer_product import OuterProduct
 from ..dma.dma import bus
 from ..emit import macro
 from ..stream.lead import lead
-from .command.queue import PORTS, CommandQueue
+from .command.queue import CommandQueue, queue_ports
 from .command.word import status_members
 from .core import Core
 from .outer.core import OuterCore
@@ -42,7 +42,7 @@ class SpatialAccelerator(wiring.Component):
 
     def __init__(self, accelerator: Accelerator | OuterProduct) -> None:
         self.accelerator, self.module_name = accelerator, accelerator.name.lower()
-        super().__init__({**PORTS, **bus(accelerator.dma.bus_bytes)})
+        super().__init__({**queue_ports(accelerator.stalls), **bus(accelerator.dma.bus_bytes)})
 
     @property
     def emit_key(self) -> str | OuterProduct:
@@ -58,7 +58,7 @@ class SpatialAccelerator(wiring.Component):
         for name, member in status_members(self.accelerator.watchdog, stalls).items():
             front, behind = getattr(queue, name), getattr(core, name)
             m.d.comb += behind.eq(front) if member.flow is In else front.eq(behind)
-        for part, ports in ((queue, PORTS), (core, bus(self.accelerator.dma.bus_bytes))):
+        for part, ports in ((queue, queue_ports(stalls)), (core, bus(self.accelerator.dma.bus_bytes))):
             for name, member in ports.items():
                 own, inner = getattr(self, name), getattr(part, name)
                 m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)

@@ -133,21 +133,21 @@ class Writes(Harness):
     """A master that writes one register after the other, whole or not. `stays`: a write does until it is answered."""
 
     def __init__(self, stays: bool = True, watchdog: bool = False, stalls: tuple[str, ...] = ()) -> None:
-        self.stays, self.watchdog, self.stalls = stays, watchdog, stalls
-        widths = {"aw": command.REGISTER_BITS, "w": 36, "b": 2, "ar": 0}
+        self.stays, self.watchdog, self.stalls, self.bits = stays, watchdog, stalls, command.register_bits(stalls)
+        widths = {"aw": self.bits, "w": 36, "b": 2, "ar": 0}
         super().__init__(inside() | {f"{channel}_{name}": (f"part.bus.{channel}_slice.{wire}", bits)
                                      for channel, width in widths.items() for name, wire, bits in (
                                          ("head_valid", "o__valid", 1), ("tail_valid", "tail_valid", 1),
                                          ("head", "o__payload", width)) if bits}
                          | {name: (f"part.bus.{name}", bits) for name, bits in (
-                             ("writing", 1), ("reading", 1), ("address", command.REGISTER_BITS), ("data", 32), ("whole", 1))}
+                             ("writing", 1), ("reading", 1), ("address", self.bits), ("data", 32), ("whole", 1))}
                          | {"bvalid": ("part.bus.b_slice.i__valid", 1), "bresp": ("part.bus.b_slice.i__payload", 2)}
                          | {f"own_{name}": (f"part.{name}", 32) for name in ("rs1", "rs2")})
 
     def build(self, m: Module) -> None:
         m.submodules.part = part = macro(CommandQueue(DEPTH, self.watchdog, self.stalls))
         level: Any = self.level         # type: ignore[attr-defined]
-        address, word, strobes = free(m, command.REGISTER_BITS, "address"), few(m, "word"), free(m, 4, "strobes")
+        address, word, strobes = free(m, self.bits, "address"), few(m, "word"), free(m, 4, "strobes")
         begins = free(m, 1, "begins")
         addressed, given, waits = Signal(), Signal(), Signal()      # address and word were taken; an answer is due
         m.d.comb += [part.s_axil_awvalid.eq(begins & ~addressed), part.s_axil_wvalid.eq(begins & ~given),
@@ -192,7 +192,7 @@ class Writes(Harness):
                    told: dict[str, Signal], followed: Signal, count: Signal, got: Signal, which: Signal) -> None:
         """What only induction asks: where the one write is, and which word of the queue is which command."""
         of: Any = self
-        is_asked, address, word = held[0], held[3:1 + command.REGISTER_BITS], held[1 + command.REGISTER_BITS:][:32]
+        is_asked, address, word = held[0], held[3:1 + self.bits], held[1 + self.bits:][:32]
         strobes = held[-4:]
         is_command, known = address == AT["command"] >> 2, word[command.NUMBER_BITS:] == 0
         places = [of.writing, of.bvalid, of.b_head_valid]
@@ -201,8 +201,7 @@ class Writes(Harness):
         always(m, "there is one write", ~Cat(of.aw_tail_valid, of.w_tail_valid, of.b_tail_valid, of.reading, of.ar_head_valid,
                                              of.ar_tail_valid).any())
         always(m, "it is under way", (waits | ~(addressed | given)) & (is_asked | ~waits))
-        always(m, "its address is that of the master", ~of.aw_head_valid | (of.aw_head[:command.REGISTER_BITS] == held[
-            1:1 + command.REGISTER_BITS]))
+        always(m, "its address is that of the master", ~of.aw_head_valid | (of.aw_head[:self.bits] == held[1:1 + self.bits]))
         always(m, "its word is that of the master", ~of.w_head_valid | (of.w_head == Cat(word, strobes)))
         always(m, "accesses are of words", of.address[:2] == 0)
         always(m, "it is done as it was written", ~of.writing | (

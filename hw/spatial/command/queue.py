@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from amaranth.hdl import Module, Signal
@@ -16,7 +17,10 @@ from ...stream.lead import lead
 from .waiting import TOLD, Waiting
 from .word import WORD, command_word, status_members
 
-PORTS = axi_lite_ports(command.REGISTER_BITS)
+
+def queue_ports(stalls: Iterable[str] = ()) -> dict[str, wiring.Member]:
+    """The bus of registers, with counters of these causes."""
+    return axi_lite_ports(command.register_bits(stalls))
 
 
 class CommandQueue(wiring.Component):
@@ -45,12 +49,12 @@ class CommandQueue(wiring.Component):
     def __init__(self, depth: int, watchdog: bool = False, stalls: tuple[str, ...] = ()) -> None:
         self.depth, self.watchdog, self.stalls = depth, watchdog, stalls
         status = {name: member.flip() for name, member in status_members(watchdog, stalls).items()}
-        super().__init__({**PORTS, "o": Out(stream.Signature(WORD)), **status})
+        super().__init__({**queue_ports(stalls), "o": Out(stream.Signature(WORD)), **status})
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        m.submodules.bus = bus = macro(AxiLite(command.REGISTER_BITS))
-        for name, member in PORTS.items():
+        m.submodules.bus = bus = macro(AxiLite(command.register_bits(self.stalls)))
+        for name, member in queue_ports(self.stalls).items():
             own, inner = getattr(self, name), getattr(bus, name)
             m.d.comb += inner.eq(own) if member.flow is In else own.eq(inner)
         m.submodules.waiting = waiting = macro(Waiting(self.depth, self.watchdog))
@@ -81,4 +85,5 @@ class CommandQueue(wiring.Component):
         return m
 
 
-assert 4 * len(command.REGISTERS) <= 1 << command.REGISTER_BITS, "each register has an address"
+assert all(each.offset < 1 << command.REGISTER_BITS for each in command.REGISTERS if each.name not in command.LANE_STALLS), \
+    "each register that is always there has an address"

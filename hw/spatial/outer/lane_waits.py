@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -39,6 +39,7 @@ class LaneWaits(wiring.Component):
     ended : In         Of each lane: its request ends.
     answered : In      Of each lane.
     run_late : In      Of each lane: one of two runs has no element where they are merged.
+    done : In          Of each lane: there is no number left for it in this phase.
     is_operand_late, ... : Out      As of `wait_members`.
 
     Timing: in the same cycle.
@@ -50,7 +51,7 @@ class LaneWaits(wiring.Component):
         lanes = kind.lanes
         shaken = {f"{name}_{side}": In(lanes) for name in STREAMS for side in ("valid", "ready")}
         super().__init__({**shaken, "stores": In(lanes), "ended": In(lanes), "answered": In(lanes), "run_late": In(lanes),
-                          **wait_members(kind, Out)})
+                          "done": In(lanes), **wait_members(kind, Out)})
 
     @property
     def emit_key(self) -> int:
@@ -68,7 +69,9 @@ class LaneWaits(wiring.Component):
             "operand_late": self.load_ready & ~self.load_valid, "operand_held": self.load_valid & ~self.load_ready,
             "result_late": storing & ~self.store_valid, "result_held": self.store_valid & ~self.store_ready,
             "answer_late": (self.ask_valid & ~self.ask_ready) | (asked & ~self.answered),
-            "port_held": self.request_valid & ~self.request_ready, "run_late": self.run_late}
+            "port_held": self.request_valid & ~self.request_ready, "run_late": self.run_late,
+            # With the last one that is done the phase is over.
+            "lane_idle": Mux(self.done.all(), 0, self.done)}
         for name in LANE_CAUSES:
             waits = Signal(lanes, name=f"waits_{name}")
             count: Value = waits[0]

@@ -100,7 +100,7 @@ class OuterProductArray(wiring.Component):
             self._lane(m, lane, phase, ledger, frame, job, {at: works[at][lane] for at in works}, shares[lane % kind.ports],
                        lane // kind.ports)
         if kind.counters:
-            self._count(m, ledger, shares, works)
+            self._count(m, phase, ledger, shares, works)
         if kind.ram_bytes:
             m.d.comb += self.failed.eq(Cat(failed).any())
         error = Signal(range(len(outer_product.ERRORS)))
@@ -130,7 +130,7 @@ class OuterProductArray(wiring.Component):
                     m.d.sync += phase.eq(ENDED)
         return m
 
-    def _count(self, m: Module, ledger: Macro, shares: list[Macro], works: dict[int, list[Macro]]) -> None:
+    def _count(self, m: Module, phase: Signal, ledger: Macro, shares: list[Macro], works: dict[int, list[Macro]]) -> None:
         """What lanes wait for, which is seen at what they share."""
         m.submodules.waits = waits = macro(LaneWaits(self.kind))
         for lane in range(self.kind.lanes):
@@ -142,6 +142,7 @@ class OuterProductArray(wiring.Component):
                              getattr(waits, f"{name}_ready")[lane].eq(each.ready)]
             m.d.comb += [waits.stores[lane].eq(streams["request"].payload.stores), waits.ended[lane].eq(ended),
                          waits.answered[lane].eq(ledger.answered[lane])]
+            m.d.comb += waits.done[lane].eq(Cat((phase == at) & lanes[lane].idle for at, lanes in works.items()).any())
             if MERGE in works:
                 m.d.comb += waits.run_late[lane].eq(works[MERGE][lane].run_late)
         m.d.comb += [getattr(self, name).eq(getattr(waits, name)) for name in wait_members(self.kind, Out)]

@@ -21,6 +21,7 @@ from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.merge.node import MergeNode
 from sardonyx.hw.spatial.outer import merge, product, run_merge
 from sardonyx.hw.spatial.outer.lane_waits import LANE_CAUSES
+from sardonyx.hw.spatial.outer.lane_work import NEXT
 from sardonyx.hw.spatial.outer.ledger import Ledger
 from sardonyx.hw.spatial.outer.port_share import PortShare
 from sardonyx.hw.spatial.outer.product import OuterProductArray
@@ -59,9 +60,11 @@ class Lane:
         self._streams["ask"] = getattr(self._ledger, f"i{lane}")
         self._ended, self._lane = getattr(share, f"ended{user}"), lane
         self._merge, self._node = (merges[lane], nodes[lane]) if merges else (None, None)
-        self._stores, self._asked, self._merges = False, False, False
+        self._stores, self._asked, self._merges, self._next, self._share = False, False, False, False, share
+        self.done = False
 
-    def step(self, get: "Callable[[Any], int]") -> "Counter[str]":
+    def step(self, get: "Callable[[Any], int]", numbers: int) -> "Counter[str]":
+        """What it waits for in a cycle; numbers: how many there are in this phase."""
         shaken = {name: (bool(get(each.valid)), bool(get(each.ready))) for name, each in self._streams.items()}
         held = {name: valid and not ready for name, (valid, ready) in shaken.items()}
         answered = bool(get(self._ledger.answered) >> self._lane & 1)
@@ -73,6 +76,10 @@ class Lane:
             self._stores = False
         if shaken["request"] == (True, True):
             self._stores = bool(get(self._streams["request"].payload.stores))
+        if answered and self._next:
+            self.done = get(self._ledger.answer) >= numbers
+        if shaken["ask"] == (True, True):
+            self._next = get(self._streams["ask"].payload.kind) == NEXT
         self._asked = shaken["ask"] == (True, True) or (self._asked and not answered)
         if self._merge is not None:
             found["run_late"] = self._merges and not (get(self._node.x.valid) and get(self._node.y.valid))
@@ -151,13 +158,20 @@ def test_lanes_that_wait_are_those_of_a_model_under_random_stalls(phases: str, l
 
     async def testbench(context: Any) -> None:
         watched = [Lane(lane, parts, kind) for lane in range(lanes)]
+        # A lane has none left when it is told one behind them; the last one ends the phase.
+        numbers = deque(place.job[each] for each in {MULTIPLY: ["terms"], MERGE: ["height"]}.get(phases, ["terms", "height"]))
         for name in kind.job:
             context.set(getattr(array.job, name), place.job[name])
         context.set(array.begins, 1)
         for _ in range(40_000):
             wanted: Counter[str] = Counter(dict.fromkeys(LANE_CAUSES, 0))
+            if all(lane.done for lane in watched):
+                numbers.popleft()
+                for lane in watched:
+                    lane.done = False
+            wanted["lane_idle"] = sum(lane.done for lane in watched)
             for lane in watched:
-                wanted.update(lane.step(lambda signal: int(context.get(signal))))
+                wanted.update(lane.step(lambda signal: int(context.get(signal)), numbers[0] if numbers else 0))
             found = {name: int(context.get(getattr(array, f"is_{name}"))) for name in LANE_CAUSES}
             assert found == dict(wanted)
             sums.update(found)
@@ -210,7 +224,7 @@ def test_c_on_a_core_reads_them(tmp_path: Path) -> None:
 
 
 def test_each_has_a_register_and_a_function_of_c() -> None:
-    assert [each.name for each in REGISTERS[-8:]] == [*LANE_STALLS] and [*LANE_STALLS][:5] == [*STALLS]
+    assert [each.name for each in REGISTERS[-9:]] == [*LANE_STALLS] and [*LANE_STALLS][:5] == [*STALLS]
     for kind, count in ((KIND, 2), (replace(KIND, counters=False), 0)):
         assert all(header(kind).count(f"uint32_t spatial_{name}(void)") == count for name in LANE_STALLS)
     said = [line for line in header(KIND).splitlines() if line.startswith("/* Cycles")]
