@@ -151,9 +151,10 @@ def bank(name: str) -> Held:
 class Gathered(Held):
     """A bank that is asked for elements: of what a port asks for no more is looked up than it has room for."""
 
-    def __init__(self, part: Component, kind: Bank, fifos: "dict[str, int]") -> None:
+    def __init__(self, part: Component, kind: Bank, fifos: "dict[str, int]",
+                 others: "dict[str, tuple[str, int]] | None" = None) -> None:
         self.kind = kind
-        more = {f"row{n}": (f"part.under_way.queue.storage[{n}]", TOKEN_BITS + (kind.sinks - 1).bit_length())
+        more = (others or {}) | {f"row{n}": (f"part.under_way.queue.storage[{n}]", TOKEN_BITS + (kind.sinks - 1).bit_length())
                 for n in range(LOOKED_UP)}
         more |= {f"room{n}": (f"part.room{n}", kind.depth.bit_length()) for n in range(kind.sinks)}
         more |= {f"comes{n}": (f"part.o{n}_fifo.queue.w_en", 1) for n in range(kind.sinks)}
