@@ -37,7 +37,7 @@ _EFFECTS = ("$dff", "$mem", "$check", "$print", "$assert", "$assume", "$cover", 
 def readable(text: str) -> str:
     """All of the above on an RTLIL text."""
     text = re.sub(r"^ *attribute \\(?:generator|top|src) .*\n", "", plain_names(text), flags=re.M)
-    text = _MODULE.sub(lambda match: _tidy_module(match[0]), assign_once(text))
+    text = _MODULE.sub(lambda match: _tidy_module(assign_once(match[0])), text)
     return _without_reset(text)
 
 

@@ -7,13 +7,19 @@ block whose inputs did not change changes nothing. The Verilog is plainer, too: 
 of its own, what comes last (reset) is asked first, and cases that say what the default says are left out. A wire for each
 part of a vector that a block reads tells simulators what the block really depends on: Icarus 11 takes the whole vector, and
 says so in tens of thousands of lines for an array.
+
+In Icarus 11 what wakes one ``always_comb`` also wakes others of the whole design that do not read it (mended in 12: vvp
+put every such block at one place of two lists). A block that changes nothing when its inputs did not change comes to rest all
+the same; two that show a first value and read each other by way of these lists never do.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 _PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
 _WIRE = re.compile(r"^  wire (?:width (\d+) )?(?:\w+ \d+ +)?(?:signed +)?(\S+)$", re.M)
@@ -23,6 +29,11 @@ _BITS = re.compile(r"([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
 _CONNECT = re.compile(r"^  connect (\{[^}]*\}|[\\$]\S+ \[[\d:]+\]) (.+)\n", re.M)
 _NAME = re.compile(r"(?<!\S)[\\$]\S+")
 _ASSIGN = re.compile(r"assign (\{[^}]*\}|\S+(?: \[[\d:]+\])?) (.+)")
+_TARGET = re.compile(r"([\\$]\S+) \[(\d+)(?::(\d+))?\]")
+_CONSTANT = re.compile(r"\d+'([01x]+)")
+_VALUE = re.compile(r"\d+'[01x]+|[\\$]\S+ \[[\d:]+\]")
+# What a register takes at the next edge; nothing else looks at it before.
+_NEXT = re.compile(r"^    connect \\D ([\\$]\S+)(?: \[[\d:]+\])?$", re.M)
 
 
 @dataclass(frozen=True)
@@ -42,13 +53,36 @@ class _Switch:
 _Body = tuple["_Assign | _Switch", ...]
 
 
-def assign_once(text: str) -> str:
-    """Rewrite all processes of an RTLIL text.
+def assign_once(module: str) -> str:
+    """Rewrite all processes of a module of RTLIL.
 
-    A process stays as it is if it assigns other parts of its wire on other paths, or if a decision would have to be
-    written twice.
+    A process that assigns parts of its wire on other paths becomes one for each part. One of which nothing but a register reads
+    the wire wakes nobody: it stays as it is if it would be cut so, or a decision would have to be written twice.
     """
-    return _PROCESS.sub(lambda found: _rewrite(found[0], found[1]), text)
+    used = Counter(_NAME.findall(module))
+    following = Counter(_NEXT.findall(module))
+
+    def rewrite(found: re.Match[str]) -> str:
+        body = _parse(iter(found[1].splitlines()))
+        targets = {each.target for each in _assigns(body)}
+        once = _settle(body)
+        if len(targets) == 1 and _switches(once, {}) <= _switches(body, {}):
+            return _written(found, once)
+        # Without a decision the last assignment of a bit is the only one that Yosys writes.
+        if not _switches(body, {}):
+            return found[0]
+        wires = {target.partition(" ")[0] for target in targets}
+        assert len(wires) == 1, "Amaranth writes a process for each wire"
+        wire = wires.pop()
+        # Beside the process and the registers only the declaration has the name.
+        if following[wire] and used[wire] == _NAME.findall(found[0]).count(wire) + following[wire] + 1:
+            return found[0]
+        parts = list(_parts(body))
+        if max(map(_most, parts)) == 1:
+            return found[0]
+        return "".join(_written(found, _settle(part), f"_{at}" if at else "") for at, part in enumerate(parts))
+
+    return _PROCESS.sub(rewrite, module)
 
 
 def read_wires(module: str) -> str:
@@ -119,14 +153,56 @@ def _loose(switch: list[str]) -> bool:
     return False
 
 
-def _rewrite(process: str, inner: str) -> str:
-    body = _parse(iter(inner.splitlines()))
-    if len({each.target for each in _assigns(body)}) != 1:
-        return process
-    once = _settle(body)
-    if _switches(once, {}) > _switches(body, {}):
-        return process
-    return process.replace(inner, "".join(f"{line}\n" for line in _lines(once, "    ")))
+def _written(process: re.Match[str], body: _Body, suffix: str = "") -> str:
+    """The process with another body, and more behind its name."""
+    head, _, _ = process[0].partition("\n")
+    return "".join(f"{line}\n" for line in (head + suffix, *_lines(body, "    "), "  end"))
+
+
+def _parts(body: _Body) -> Iterator[_Body]:
+    """For each part of the wire, cut wherever an assignment begins or ends, the statements that assign it."""
+    spans = {_span(each.target) for each in _assigns(body)}
+    cuts = sorted({edge for high, low in spans for edge in (low, high + 1)}, reverse=True)
+    for above, low in pairwise(cuts):
+        if any(span[1] <= low and above - 1 <= span[0] for span in spans):
+            yield tuple(_only(body, above - 1, low))
+
+
+def _only(body: _Body, high: int, low: int) -> Iterator[_Assign | _Switch]:
+    """The statements for the bits from low to high: an assignment has all of them or none."""
+    for each in body:
+        if isinstance(each, _Switch):
+            yield _Switch(each.on, tuple((patterns, tuple(_only(inner, high, low))) for patterns, inner in each.cases))
+        elif (span := _span(each.target))[1] <= low <= span[0]:
+            name, bits = each.target.partition(" ")[0], f"{high}:{low}" if high > low else f"{high}"
+            yield _Assign(f"{name} [{bits}]", _slice(each.value, high - span[1], low - span[1]))
+
+
+def _span(target: str) -> tuple[int, int]:
+    """The highest and the lowest bit of a part."""
+    found = _TARGET.fullmatch(target)
+    assert found, f"Amaranth says which bits of a wire it assigns, not {target!r}"
+    return int(found[2]), int(found[3] or found[2])
+
+
+def _slice(value: str, high: int, low: int) -> str:
+    """Bits of a value: of a constant, of a part of a wire, or of several in braces, the highest first."""
+    found, base = list[str](), 0
+    for each in reversed(_VALUE.findall(value)):
+        constant = _CONSTANT.fullmatch(each)
+        first = 0 if constant else _span(each)[1]
+        width = len(constant[1]) if constant else _span(each)[0] - first + 1
+        top, bottom = min(high - base, width - 1), max(low - base, 0)
+        base += width
+        if top < bottom:
+            continue
+        if constant:
+            found.append(f"{top - bottom + 1}'{constant[1][width - 1 - top:width - bottom]}")
+        else:
+            bits = f"{first + top}:{first + bottom}" if top > bottom else f"{first + top}"
+            found.append(f"{each.partition(' ')[0]} [{bits}]")
+    assert base > high, f"{value!r} has the bits that are assigned"
+    return found[0] if len(found) == 1 else f"{{ {' '.join(reversed(found))} }}"
 
 
 def _parse(lines: Iterator[str]) -> _Body:
@@ -197,6 +273,11 @@ def _meet(patterns: str, others: str) -> bool:
     """Whether one value matches a pattern of each."""
     return any(all("-" in bits or bits[0] == bits[1] for bits in zip(one, other, strict=True))
                for one in patterns.split(" , ") for other in others.split(" , "))
+
+
+def _most(body: _Body) -> int:
+    """How many assignments there are on the path that has most."""
+    return sum(1 if isinstance(each, _Assign) else max((_most(inner) for _, inner in each.cases), default=0) for each in body)
 
 
 def _assigns(body: _Body) -> Iterator[_Assign]:

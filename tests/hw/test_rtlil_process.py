@@ -111,9 +111,8 @@ def test_what_comes_last_is_asked_first() -> None:
 """)
 
 
-@pytest.mark.parametrize("body", [
-    # The first decision would be needed in two cases of the second.
-    """\
+# The first decision would be needed in two cases of the second.
+TWICE = """\
     assign \\x [0] 1'0
     switch \\s [0]
       case 1'1
@@ -128,14 +127,63 @@ def test_what_comes_last_is_asked_first() -> None:
       case 2'10
         assign \\x [0] \\b [0]
     end
-""",
-    # Parts of one wire.
-    """\
-    assign \\x [1:0] 2'00
+"""
+PARTS = """\
+    assign \\x [3:0] { \\a [1:0] 2'10 }
     switch \\s [0]
       case 1'1
-        assign \\x [0] \\a [0]
+        assign \\x [2:1] \\b [5:4]
     end
+"""
+REGISTER = "  wire width 4 \\x\n  cell $dff $2\n    connect \\D \\x\n    connect \\Q \\y\n  end\n"
+
+
+@pytest.mark.parametrize("body", [TWICE, PARTS])
+def test_what_only_registers_read_is_neither_cut_nor_asked_twice(body: str) -> None:
+    assert assign_once(process(body) + REGISTER) == process(body) + REGISTER
+    read = "  connect \\z \\x\n"
+    assert assign_once(process(body) + REGISTER + read) == assign_once(process(body)) + REGISTER + read
+
+
+def test_a_decision_is_asked_twice_where_others_would_see_two_values() -> None:
+    text = assign_once(process(TWICE))
+    assert text.count("switch \\s") == 2 and not re.search(r"assign.*\n +switch", text)
+
+
+def test_parts_that_are_assigned_on_other_paths_become_processes() -> None:
+    assert assign_once(process(PARTS)) == """\
+  process $1
+    assign \\x [3] \\a [1]
+  end
+  process $1_1
+    switch \\s [0]
+      case 1'1
+        assign \\x [2:1] \\b [5:4]
+      case
+        assign \\x [2:1] { \\a [0] 1'1 }
+    end
+  end
+  process $1_2
+    assign \\x [0] 1'0
+  end
+"""
+
+
+@pytest.mark.parametrize("body", [
+    # Each bit is assigned once on every path.
+    """\
+    switch \\s [0]
+      case 1'1
+        assign \\x [1:0] 2'00
+      case
+        assign \\x [1] \\a [0]
+        assign \\x [0] \\b [0]
+    end
+""",
+    # No decision.
+    """\
+    assign \\x [1:0] 2'00
+    assign \\x [0] \\a [0]
 """])
 def test_others_stay(body: str) -> None:
     assert assign_once(process(body)) == process(body)

@@ -16,3 +16,10 @@ def test_programs_run_on_a_whole_machine_in_a_bench(tmp_path: Path) -> None:
 @pytest.mark.parametrize("simulator", ["verilator", pytest.param("icarus", marks=pytest.mark.icarus)])
 def test_the_host_of_a_machine_in_a_bench(simulator: str, tmp_path: Path) -> None:
     run_cocotb(Sardonyx(LEAST), "cocotb_host", simulator, tmp_path)
+
+
+# Compiles a machine of twelve tiles and runs it for hundreds of cycles: 40 s where nothing else runs.
+@pytest.mark.slow
+@pytest.mark.icarus
+def test_a_second_session_begins_in_icarus(tmp_path: Path) -> None:
+    run_cocotb(Sardonyx(BENCH), "cocotb_second_session", "icarus", tmp_path)
