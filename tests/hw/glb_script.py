@@ -42,6 +42,14 @@ REGISTERS = [register.name for register in glb_registers(GLB)]
 REGISTER, WRITE, READ, SHOW, START, STOP, WAIT, POLL, AGAIN, ENDS = range(10)
 # `index` and `line` count on through the tiles of a chain.
 COMMAND = data.StructLayout({"op": 4, "index": 9, "value": 32, "line": 10, "strobe": 8})
+# Scripts are of hundreds of commands, and `COMMAND.const` makes an object of Amaranth of each field of each.
+PLACES = {name: (field.offset, field.width) for name, field in COMMAND}
+
+
+@functools.cache
+def register_names(glb: Glb) -> list[str]:
+    """The registers of a tile in their order; to make their descriptions takes longer than to script a run."""
+    return [register.name for register in glb_registers(glb)]
 
 
 class Scripted(wiring.Component):
@@ -112,6 +120,16 @@ class Scripted(wiring.Component):
         return m
 
 
+def command(op: int, **fields: int) -> int:
+    """The word of a command."""
+    word = 0
+    for name, value in (("op", op), *fields.items()):
+        lowest, width = PLACES[name]
+        assert 0 <= value < 1 << width, f"{name} of a command has {width} bits"
+        word |= value << lowest
+    return word
+
+
 @functools.cache
 def bench(glb: Glb, tile: Callable[[Glb], wiring.Component] = GlbTile) -> Bench:
     return Bench(Scripted(glb, tile(glb)))
@@ -126,7 +144,7 @@ class Script:
     def __init__(self, contents: np.ndarray | None = None, glb: Glb = GLB, tiles: int = 1,
                  tile: Callable[[Glb], wiring.Component] = GlbTile) -> None:
         self.glb, self.lines, self.tile = glb, tiles * glb.tile_bytes // 8, tile
-        self.names = [register.name for register in glb_registers(glb)]
+        self.names = register_names(glb)
         self.commands: list[int] = []
         self.data: list[int] = []
         if contents is not None:
@@ -134,7 +152,7 @@ class Script:
                 self.write(line, word)
 
     def add(self, op: int, **fields: int) -> None:
-        self.commands.append(COMMAND.const({"op": op, **fields}).as_bits())
+        self.commands.append(command(op, **fields))
 
     def write(self, line: int, word: int, strobe: int = 0xFF) -> None:
         self.add(WRITE, line=line, strobe=strobe)
