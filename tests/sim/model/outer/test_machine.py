@@ -44,7 +44,11 @@ def check(kind: OuterProduct, place: Laid, latency: int) -> int:
 
 def product(kind: OuterProduct, shape: "tuple[int, int, int]", density: float, seed: int) -> Laid:
     random, (height, terms, width) = np.random.default_rng(seed), shape
-    a, b = ((random.random(size) < density).astype(int) for size in ((height, terms), (terms, width)))
+    return of(kind, *(random.random(size) < density for size in ((height, terms), (terms, width))))
+
+
+def of(kind: OuterProduct, left: np.ndarray, right: np.ndarray) -> Laid:
+    a, b = left.astype(int), right.astype(int)
     return laid(kind, scipy.sparse.csc_array(a), scipy.sparse.csr_array(b), np.count_nonzero(a @ b))
 
 
@@ -92,3 +96,7 @@ def test_lanes_and_ports_of_any_number_take_the_cycles_of_the_verilog(lanes: int
     for seed, density in enumerate((0.02, 0.1, 0.2)):
         for latency in (2, 50, 150):
             check(kind, product(kind, (60, 24, min(100, kind.most_row)), density, seed), latency)
+    # More runs of an element than there may be in a lane's memory, and rows of many bursts.
+    columns = np.arange(150)[:, None] * 7 % kind.most_row == np.arange(kind.most_row)
+    check(kind, of(kind, np.ones((2, 150)), columns), 20)
+    check(kind, of(kind, np.ones((20, 2)), np.ones((2, kind.most_row))), 5)
