@@ -154,11 +154,17 @@ class _Maker:
         depth, skew_said = skew.tried(self._stored, taken, len(numbers), shape[-1])
         rows_said = lock_step.tried(self._stored, taken, (), 0, len(numbers))
         levels = tuple(Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True))
-        along = shape[-1] if self._kind == DENSE else 1
+        along = shape[-1] if self._kind == DENSE and not self._stored.is_chain else 1
         outer = Loop(shape[-1 - inside], prod(shape[-inside:-1]) * along, 0)
+        bases = tuple(number * along for number in numbers)
+        if self._stored.is_chain:
+            bank: Bank = ChainedBank(self._tensor.bits, levels, self._buffer.words, 0, 0, (outer,), len(numbers), FIBER, True,
+                                     depth, self._buffer.operations, self._buffer.node, bases=bases, whole=True,
+                                     sifted=taken.sifted, complete=taken.complete)
+            return bank, (asked(loop_nest.NAME), asked(transpose.NAME), skew_said, rows_said)
         loops = (Loop(along, 1, 0), outer) if self._kind == DENSE else (outer,)
         bank = Bank(self._tensor.bits, levels, self._buffer.words, 0, 0, loops, len(numbers), FIBER, True, depth,
-                    self._buffer.operations, self._buffer.node, bases=tuple(number * along for number in numbers), whole=True)
+                    self._buffer.operations, self._buffer.node, bases=bases, whole=True)
         return bank, (asked(loop_nest.NAME), asked(transpose.NAME), skew_said, rows_said)
 
     def _is_short(self) -> bool:

@@ -128,12 +128,7 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
                              f"make it dense, or skip {array.time} where {name} is 0")
     if kind == DENSE and array.time in found and not blocks:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
-    if givers and stored.is_chain:
-        raise stored.mistake(f"fibers of {name} are found by values: {by_values[0]} is skipped, and a level above the last one "
-                             "is not dense, whose fibers are read as they are stored", "make all levels but the last one dense")
-    if givers:
-        inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0]))
-        return Taken(FIBER, True, sinks, reads, asks=givers, inside=inside, whole=True)
+    inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0])) if givers else 0
     begins = tuple(port.begin for port in ports)
     if not any(begins):
         begins = ()
@@ -141,8 +136,8 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
         raise stored.mistake(f"its last level is {kind}, of which banks count coordinates, but fibers of {name} are "
                              "parted where work moves", "make it compressed, or a linked list")
     is_whole = any((name, indices) in each.whole for each in array.found)
-    return Taken(FIBER, True, sinks, reads, 0, begins, sifted=blocks and array.time in found and not is_whole,
-                 complete=blocks and array.time not in found)
+    return Taken(FIBER, True, sinks, reads, 0, begins, givers, inside, bool(givers),
+                 sifted=blocks and array.time in found and not is_whole, complete=blocks and array.time not in found)
 
 
 def _check_words(stored: Stored) -> None:

@@ -35,7 +35,7 @@ from .token import DATA_BITS
 @dataclass(frozen=True)
 class ChainedBank(Bank):
     """A bank in which a level without zeros is above another one. Its fibers are read as they are stored, each once in an
-    operation; ports get an empty one for each that is not stored.
+    operation, or looked up as they are asked for; ports get an empty one for each that is not stored.
 
     Parameters
     ----------
@@ -49,9 +49,12 @@ class ChainedBank(Bank):
 
     def _misfits(self) -> Iterator[Misfit]:
         yield from super()._misfits()
-        if self.table or self.whole or self.wide:
+        if self.table or self.wide:
             yield Misfit("levels", "has a level without zeros above another one, whose fibers are read as they are stored",
                          "make it dense, or read them so")
+        if self.whole and self.loops and self.searched < 0:
+            yield Misfit("loops", f"ask {self.asked.extent} coordinates {self.asked.stride} fibers apart, which no level has",
+                         "give the loop of a level above the last one")
         extents = [loop.extent for loop in self.loops]
         if not self.bases and (self.first or prod(extents) != self.fibers
                                or any(loop.stride != prod(extents[:nth]) for nth, loop in enumerate(self.loops))):
@@ -70,6 +73,20 @@ class ChainedBank(Bank):
     def links(self) -> tuple[Link, ...]:
         """Its stages."""
         return chain(self.levels, self.words, self.node)
+
+    @property
+    def searched(self) -> int:
+        """Of one whose fibers are chosen: the level of the coordinates that are asked for; -1 for none."""
+        return next((nth for nth, level in enumerate(self.levels[:-1])
+                     if (self.asked.extent, self.asked.stride) == (level.extent, self._apart(nth))), -1)
+
+    def outer(self, number: int) -> tuple[int, ...]:
+        """The coordinates of a fiber of the last level, outermost first, by its number in a dense tensor."""
+        return tuple(number // self._apart(nth) % level.extent for nth, level in enumerate(self.levels[:-1]))
+
+    def _apart(self, nth: int) -> int:
+        """How far fibers are apart, by their numbers, at coordinates of a level next to each other."""
+        return prod(level.extent for level in self.levels[nth + 1:-1])
 
     @property
     def walked(self) -> Bank:

@@ -169,7 +169,7 @@ class Bank:
             yield Misfit("short", "but its rows are not taken one after the other", "leave it out")
 
     def _no_gather(self) -> Iterator[Misfit]:
-        most = 1 + (self.whole and self.kind == DENSE)
+        most = 1 + (self.whole and self.is_along)
         if len(self.bases) != self.sinks or self.loops[most:] or any(loop.hop for loop in self.loops) or self.first \
                 or self.first_sink:
             yield Misfit("bases", f"are {len(self.bases)} of {self.sinks} sinks, or there is a request, too",

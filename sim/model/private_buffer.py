@@ -143,8 +143,11 @@ def _coordinates(pairs: Iterator[Pair]) -> Iterator[set[int]]:
 def _fiber(bank: Bank, arrays: Mapping[str, Sequence[int]], base: int, crd: int) -> list[Pair]:
     """The fiber at a coordinate; for none an empty one, of a dense level zeros."""
     if is_control(crd):
-        return [*((n, 0) for n in range(bank.loops[0].extent if bank.is_along else 0)), END]
+        is_whole = bank.complete if isinstance(bank, ChainedBank) else bank.is_along
+        return [*((n, 0) for n in range(bank.levels[-1].extent if is_whole else 0)), END]
     assert crd < bank.asked.extent, "a coordinate is beyond the last"
+    if isinstance(bank, ChainedBank):
+        return read_chain(bank, arrays, base + crd * bank.asked.stride)
     return _read(bank, arrays, base + crd * bank.asked.stride)
 
 

@@ -11,18 +11,22 @@ from test_buffers import VALUES, Between, Held
 from sardonyx.hw.arch.chain import ChainedBank, Link
 from sardonyx.hw.arch.private_buffer import BITVECTOR, COMPRESSED, DENSE, FIBER, LINKED, Level, Loop
 from sardonyx.hw.arch.spatial import Shaped
+from sardonyx.hw.arch.token import MAYBE, TOKEN_BITS
 from sardonyx.hw.arch.written_chain import ChainedWritten
 from sardonyx.hw.memory.array_store import READ
 from sardonyx.hw.memory.list_level import FINISHED, SomeLists
 from sardonyx.hw.sparse.interface import is_done, is_stop
 from sardonyx.hw.spatial.buffer.bit_rows import SomeBitRows
 from sardonyx.hw.spatial.buffer.chain_bank import ChainBank
+from sardonyx.hw.spatial.buffer.chosen_bank import ChosenBank
+from sardonyx.hw.spatial.buffer.closing import Closing
 from sardonyx.hw.spatial.buffer.compressed_writer import CompressedWriter
 from sardonyx.hw.spatial.buffer.counted import SegmentsDrain
 from sardonyx.hw.spatial.buffer.counted_level import CountedLevel
 from sardonyx.hw.spatial.buffer.expander import Expander
 from sardonyx.hw.spatial.buffer.fiber_dropper import FiberDropper
 from sardonyx.hw.spatial.buffer.link_feeder import LinkFeeder
+from sardonyx.hw.spatial.buffer.picker import Picker
 from sardonyx.hw.spatial.buffer.private_buffer import AHEAD
 
 EXTENT = 3
@@ -63,9 +67,29 @@ def link(kind: str, inner: bool, block: int, is_last: bool) -> Between:
 def parts() -> Side:
     return Side({
         "expander": Counted(0), "zeros": Counted(2), "refs": Between(Expander(EXTENT, True, 2)),
-        "counted": Between(CountedLevel(EXTENT)), "bits": Between(SomeBitRows(2, 3)),
+        "counted": Between(CountedLevel(EXTENT)), "some": Between(CountedLevel(EXTENT, False)),
+        "none": Between(CountedLevel(EXTENT, True)), "picker": Picked(), "closing": Between(Closing()),
+        "bits": Between(SomeBitRows(2, 3)),
         "lists": Held(SomeLists(1, 2, 1), {"finished": FINISHED}, True), "drain": Between(SegmentsDrain()),
         "dropper": Dropper(1), "groups": Dropper(2), "without values": Between(FiberDropper(2, 2, 0))})
+
+
+class Picked(Between):
+    """A picker, which answers each coordinate that is asked for once."""
+
+    def __init__(self) -> None:
+        super().__init__(Picker(EXTENT), {"least": ("part.least", 2), "found": ("part.found", TOKEN_BITS)})
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        part: Any = self.made
+        probe: Any = self
+        answers = part.o.valid & part.o.ready & ~is_done(part.o.payload)
+        always(m, "what is asked for leaves with its answer", (part.want.valid & part.want.ready) == answers)
+        always(m, "coordinates and positions leave together", (part.crd_i.valid & part.crd_i.ready)
+               == (part.ref_i.valid & part.ref_i.ready))
+        always(m, "a position is found, or none", ~probe.found[-1] | (probe.found == MAYBE))
+        always(m, "coordinates that may come are of the extent", probe.least <= EXTENT)
 
 
 class Dropper(Between):
@@ -122,3 +146,17 @@ def chain_bank(last: str) -> Held:
 @pytest.mark.parametrize("last", [COMPRESSED, DENSE])
 def test_a_bank_of_a_chain_keeps_the_contract(last: str, tmp_path: Path) -> None:
     assert prove(chain_bank(last), tmp_path) == Verdict(True)
+
+
+def chosen_bank(last: str) -> Held:
+    bank = ChainedBank(2, (Level(COMPRESSED, 2), Level(last, 3)), 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0),
+                       whole=True, complete=last == DENSE)
+    stages = 2 if last == COMPRESSED else 1
+    fifos = {f"stage{n}.level.scanner.finished": 4 for n in range(stages)} | {"ahead": AHEAD, "wants0": AHEAD}
+    return Held(ChosenBank(bank, f"chosen_{last}"), VALUES | fifos)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("last", [COMPRESSED, DENSE])
+def test_a_bank_of_a_chain_whose_fibers_are_chosen_keeps_the_contract(last: str, tmp_path: Path) -> None:
+    assert prove(chosen_bank(last), tmp_path) == Verdict(True)

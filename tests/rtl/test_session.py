@@ -18,7 +18,7 @@ def test_the_host_of_a_machine_in_a_bench(simulator: str, tmp_path: Path) -> Non
     run_cocotb(Sardonyx(LEAST), "cocotb_host", simulator, tmp_path)
 
 
-# Compiles a machine of twelve tiles and runs it for hundreds of cycles: 40 s where nothing else runs.
+# Compiles a machine of twelve tiles and runs it for hundreds of cycles.
 @pytest.mark.slow
 @pytest.mark.icarus
 def test_a_second_session_begins_in_icarus(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ from ..array.spatial_array import streams as array_streams
 from .answered import Answered
 from .associative_bank import AssociativeBank
 from .chain_bank import walking
+from .chosen_bank import choosing
 from .gather_bank import GatherBank
 from .meeting import Meeting
-from .row_bank import RowBank
 from .wide_bank import WideBank
 from .written_result import WrittenResult
 
@@ -105,7 +105,7 @@ class BufferedArray(Component):
         for buffer in self.buffers:
             for n, (bank, sinks) in enumerate(zip(buffer.banks, buffer.sinks, strict=True)):
                 name = names.setdefault(bank, f"{self.module_name}_bank{len(names)}")
-                kind = (RowBank if bank.whole else AssociativeBank if bank.matched else GatherBank if bank.bases
+                kind = (choosing if bank.whole else AssociativeBank if bank.matched else GatherBank if bank.bases
                         else None)
                 part: Any = macro(WideBank(bank, name, self.word_bits) if bank.wide else
                                   kind(bank, name) if kind else walking(bank, name))

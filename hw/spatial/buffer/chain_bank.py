@@ -60,7 +60,7 @@ class ChainBank(PrivateBank):
         above: Any = None
         faults, extent = list[Value](), 0
         for link in bank.links:
-            stage = self._stage(m, link)
+            m.submodules[f"stage{link.nth}"] = stage = link_stage(self, m, link)
             faults.append(stage.fault)
             self._refs(m, refs, stage.ref, link.kind == COMPRESSED)
             refs, inside = stage.ref_o, stage.crd
@@ -84,17 +84,6 @@ class ChainBank(PrivateBank):
             above, extent = cut.o, link.extent
         raise AssertionError("a chain has a level behind one without zeros")
 
-    def _stage(self, m: Module, link: Link) -> Macro:
-        """What looks up the fibers of a level, with what fills it."""
-        made = {DENSE: lambda: CountedLevel(link.extent),
-                COMPRESSED: lambda: StoredLevel(4 * link.words // LANES, LANES, False),
-                BITVECTOR: lambda: SomeBitRows(link.fibers, link.extent),
-                }.get(link.kind, lambda: SomeLists(link.fibers, link.nodes, link.node))()
-        m.submodules[f"stage{link.nth}"] = stage = macro(made)
-        if link.kind != DENSE:
-            lead(m, getattr(self, STREAMS[link.kind] + link.suffix), stage.fill)
-        return stage
-
     def _refs(self, m: Module, giver: Any, taker: Any, stops: bool) -> None:
         """The positions of a level as numbers of fibers: with the stops that are directly behind one, so that a fiber ends
         before the next one comes; or without any, where levels end their fibers themselves."""
@@ -107,17 +96,32 @@ class ChainBank(PrivateBank):
             m.d.sync += behind.eq(~giver.payload.control)
 
     def _sift(self, m: Module, crds: Any, values: Any) -> tuple[Any, Any]:
-        if not self.bank.sifted:
-            return crds, values
-        tokens = stream.Signature(TOKEN)
-        out_crds: Any = tokens.create(path=("left_crds",))
-        out_values: Any = tokens.create(path=("left_values",))
-        there = crds.valid & values.valid
-        drops = ~crds.payload.control & (values.payload.data[:self.bank.bits] == 0)
-        for giver, taker in ((crds, out_crds), (values, out_values)):
-            m.d.comb += [taker.payload.eq(giver.payload), taker.valid.eq(there & ~drops),
-                         giver.ready.eq(Mux(drops, there, taker.ready))]
-        return out_crds, out_values
+        return without_zeros(m, crds, values, self.bank.bits) if self.bank.sifted else (crds, values)
+
+
+def link_stage(bank: PrivateBank, m: Module, link: Link) -> Macro:
+    """What looks up the fibers of a level, with what fills it."""
+    made = {DENSE: lambda: CountedLevel(link.extent),
+            COMPRESSED: lambda: StoredLevel(4 * link.words // LANES, LANES, False),
+            BITVECTOR: lambda: SomeBitRows(link.fibers, link.extent),
+            }.get(link.kind, lambda: SomeLists(link.fibers, link.nodes, link.node))()
+    stage = macro(made)
+    if link.kind != DENSE:
+        lead(m, getattr(bank, STREAMS[link.kind] + link.suffix), stage.fill)
+    return stage
+
+
+def without_zeros(m: Module, crds: Any, values: Any, bits: int) -> tuple[Any, Any]:
+    """Coordinates and values of fibers, whose zeros are left out."""
+    tokens = stream.Signature(TOKEN)
+    out_crds: Any = tokens.create(path=("left_crds",))
+    out_values: Any = tokens.create(path=("left_values",))
+    there = crds.valid & values.valid
+    drops = ~crds.payload.control & (values.payload.data[:bits] == 0)
+    for giver, taker in ((crds, out_crds), (values, out_values)):
+        m.d.comb += [taker.payload.eq(giver.payload), taker.valid.eq(there & ~drops),
+                     giver.ready.eq(Mux(drops, there, taker.ready))]
+    return out_crds, out_values
 
 
 def walking(bank: Bank, module_name: str) -> PrivateBank:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.hdl import Array, Module, Mux, Signal, Value
+from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In
 
@@ -65,6 +65,15 @@ class RowBank(PrivateBank):
             lead(m, giver, taker)
         return absent.crd, absent.ref_o, level.fault
 
+    def _place(self, base: Value, crd: Any, at: Value) -> Value:
+        """What is asked for at a coordinate, from the base of its port."""
+        return (base + crd.data * self.bank.asked.stride + at)[:DATA_BITS]
+
+    def _closes(self, ends: Value) -> Value:
+        """Whether a stop follows what is asked for. A fiber of a compressed level, or of values, is closed by the token behind
+        it, which the next one that is asked for may be long in coming; bits and lists end their fibers themselves."""
+        return Const(0) if self.bank.kind in (BITVECTOR, LINKED) else ends
+
     def _request(self, m: Module, refs: Any) -> list[Value]:
         bank = self.bank
         m.submodules.asking = asking = Nest(0, ((bank.sinks, 1),), max(1, (bank.sinks - 1).bit_length()))
@@ -91,7 +100,7 @@ class RowBank(PrivateBank):
             asking.step.eq(goes & ends), is_last.eq(asking.last & (served == bank.operations - 1)),
             refs.valid.eq(there | stopping | finishing),
             *(each.ready.eq(asking.step & (number == n)) for n, each in enumerate(asked))]
-        place = (base + crd.data * bank.asked.stride + at)[:DATA_BITS]
+        place = self._place(base, crd, at)
         token = Value.cast(refs.payload)
         with m.If(stopping):
             m.d.comb += token.eq(stop(0))
@@ -101,10 +110,8 @@ class RowBank(PrivateBank):
             m.d.sync += finishing.eq(~refs.ready)
         with m.Else():
             m.d.comb += token.eq(Mux(crd.control, MAYBE, place))
-        # A fiber of a compressed level, or of values, is closed by the token behind it, which the next one that is asked for
-        # may be long in coming; bits and lists end their fibers themselves.
         with m.If(goes):
-            m.d.sync += [at.eq(Mux(ends, 0, at + 1)), stopping.eq(0 if bank.kind in (BITVECTOR, LINKED) else ends)]
+            m.d.sync += [at.eq(Mux(ends, 0, at + 1)), stopping.eq(self._closes(ends))]
         with m.If(asking.step & asking.last):
             m.d.sync += [finishing.eq(is_last), served.eq(Mux(is_last, 0, served + 1))]
         beyond = Signal()

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from ....hw.arch.chain import ChainedBank
 from ....hw.arch.private_buffer import PrivateBuffer
 from ....hw.arch.spatial import LENGTH, Spatial
 from ....hw.arch.written import Written
 from ..queue import Pair, Queue
 from .asking import Asked
 from .bank import TimedBank
+from .chosen import TimedChosen
 from .dealt import TimedDealt
 from .gather import TimedGather
 from .in_step import TimedArray
@@ -53,7 +55,9 @@ class Around:
                     self._banks.append(TimedWide(bank, fed["values"], sinks, pairs, settings, length))
                 elif bank.bases:
                     mine = [self._asked.queues[name] for name in names]
-                    self._banks.append((TimedRows if bank.whole else TimedGather)(bank, fed, sinks, pairs, mine))
+                    self._banks.append(
+                        TimedChosen(bank, fed, sinks, pairs, mine) if isinstance(bank, ChainedBank) and bank.whole else
+                        (TimedRows if bank.whole else TimedGather)(bank, fed, sinks, pairs, mine))
                 else:
                     self._banks.append((TimedDealt if bank.dealt else TimedBank)(bank, fed, sinks, pairs))
                 for at, name in enumerate(names):

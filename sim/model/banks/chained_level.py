@@ -24,7 +24,7 @@ class ChainedLevel:
         self._kind, self._extent = link.kind, link.extent
         words = [] if link.kind == DENSE else fills[STREAMS[link.kind] + link.suffix]
         self._stage = _stage(link, words)
-        self._coordinates, self._tensor = _coordinates(link, words), 0
+        self._coordinates, self._tensor = coordinates(link, words), 0
         self._gone = [False, False]         # of the token that it gives: as a coordinate, and as a reference
         self._behind = False                # the reference before was a number
         # Of a dense level: the number of the fiber that the level in front shows, and where in it this is.
@@ -102,7 +102,7 @@ def _stage(link: Link, words: Sequence[int]) -> Stage | None:
     return BitRows(link.across, words) if link.kind == BITVECTOR else ListScan(link.node, words)
 
 
-def _coordinates(link: Link, words: Sequence[int]) -> list[Sequence[int]]:
+def coordinates(link: Link, words: Sequence[int]) -> list[Sequence[int]]:
     """Those of each tensor, by their places."""
     if link.kind == DENSE:
         return []

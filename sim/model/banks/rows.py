@@ -39,10 +39,19 @@ class TimedRows(TimedBank):
     def _asks(self) -> int | None:
         if self._stopping or self._finishing:
             return STOP if self._stopping else DONE
-        head, bank = self._queues[self._number].head, self._bank
+        head = self._queues[self._number].head
         if head is None:
             return None
-        return NONE if is_control(head.crd) else bank.bases[self._number] + head.crd * bank.asked.stride + self._at
+        return self._place(head.crd)
+
+    def _place(self, crd: int) -> int:
+        """What is asked for at a coordinate."""
+        bank = self._bank
+        return NONE if is_control(crd) else bank.bases[self._number] + crd * bank.asked.stride + self._at
+
+    def _closes(self) -> bool:
+        """Whether a stop follows: bits and lists end their fibers themselves."""
+        return self._bank.kind not in (BITVECTOR, LINKED)
 
     def _advance(self, asked: bool) -> None:
         if not asked:
@@ -54,8 +63,7 @@ class TimedRows(TimedBank):
         ends = not bank.is_along or self._at == bank.loops[0].extent - 1
         self._at = 0 if ends else self._at + 1
         if ends:
-            # Bits and lists end their fibers themselves.
-            self._stopping = bank.kind not in (BITVECTOR, LINKED)
+            self._stopping = self._closes()
             self._queues[self._number].takes = True
             self._number = (self._number + 1) % bank.sinks
             if not self._number:

@@ -140,7 +140,7 @@ def test_a_dense_level_counts_its_coordinates() -> None:
     ({"loops": (Loop(2, 1, 0),)}, "do not go over the 5 fibers of a tensor"),
     ({"first": 1}, "do not go over the 5 fibers of a tensor"),
     ({"sifted": True}, "of fibers that are compressed"),
-    ({"bases": (0,), "whole": True}, "whose fibers are read as they are stored"),
+    ({"whole": True}, "but no port asks for a fiber"),
     ({"levels": (Level("dense", 5), Level("compressed", 7))}, "has a level that is not dense above another one, or none"),
     ({"words": 1 << 14, "levels": (Level("bitvector", 1 << 14), Level("bitvector", 65)), "loops": (Loop(1 << 14, 1, 0),)},
      "level 1 has 81,920 words of bits"),

@@ -87,7 +87,6 @@ def of(levels: "tuple[str, ...]", skips: "list[sp.Skip]", tensor: str = "B", tra
 
 @pytest.mark.parametrize("made,said", [
     (lambda: of(("compressed", "dense"), []), "a level is compressed, but the array takes zeros of B, too"),
-    (lambda: of(("compressed", "compressed"), [ROWS_OF_A, ROWS_OF_B]), "whose fibers are read as they are stored"),
     (lambda: of(("compressed", "dense"), [ROWS_OF_A], transform=BY_ROWS, words=512),
      "a level is compressed, whose elements are found by comparing, 256 in a bank, which has 512 words"),
     (lambda: sp.Design(PRODUCT, INPUT, {"i": 2, "j": 40, "k": 3}, sparsity=[ROWS_OF_B],

@@ -34,6 +34,9 @@ DESIGNS = {
     "dealt, and rows chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": CSR, "B": CSR}),
     "rows of bits chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": BITS, "B": BITS}),
     "rows of lists chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": LISTS, "B": LISTS}),
+    "rows of levels chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": CSR, "B": ("compressed", "compressed")}),
+    "rows in lists of lists chosen": (INPUT, [ROWS_OF_A, ROWS_OF_B], {"A": CSR, "B": ("linked list", "linked list")}),
+    "whole rows chosen": (INPUT, [ROWS_OF_A], {"B": ("bitvector", "dense")}),
     "dense rows chosen": (INPUT, [ROWS_OF_A], {"B": DENSE}),
     "gathered": (OUTPUT, [ROWS_OF_A], {"A": CSR, "B": DENSE}),
     "gathered by a port": (OUTPUT, [ROWS_OF_A], {"B": DENSE}),
@@ -83,7 +86,8 @@ def operands(array: sp.Design, operations: int, seed: int, shared: int = 1) -> "
     ("rows of lists chosen", 1, 2), ("dense rows chosen", 1, 4), ("gathered", 1, 3), ("gathered by a port", 3, 1),
     ("searched", 3, 2), ("searched in lists", 1, 1),
     ("levels behind each other", 3, 2), ("levels of lists", 1, 1), ("blocks", 1, 1), ("blocks with their zeros", 1, 2),
-    ("searched in levels", 1, 1),
+    ("searched in levels", 1, 1), ("rows of levels chosen", 1, 2), ("rows in lists of lists chosen", 1, 1),
+    ("whole rows chosen", 1, 3),
     ("a compressed result", 3, 1), ("a result of bits", 1, 1), ("a dense result", 3, 1),
     ("a result of lists", 1, 1), ("a result of lists", 3, 2)))])
 @settings(max_examples=10)
