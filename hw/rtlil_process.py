@@ -29,7 +29,6 @@ _BITS = re.compile(r"([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
 _CONNECT = re.compile(r"^  connect (\{[^}]*\}|[\\$]\S+ \[[\d:]+\]) (.+)\n", re.M)
 _NAME = re.compile(r"(?<!\S)[\\$]\S+")
 _ASSIGN = re.compile(r"assign (\{[^}]*\}|\S+(?: \[[\d:]+\])?) (.+)")
-_TARGET = re.compile(r"([\\$]\S+) \[(\d+)(?::(\d+))?\]")
 _CONSTANT = re.compile(r"\d+'([01x]+)")
 _VALUE = re.compile(r"\d+'[01x]+|[\\$]\S+ \[[\d:]+\]")
 # What a register takes at the next edge; nothing else looks at it before.
@@ -180,7 +179,7 @@ def _only(body: _Body, high: int, low: int) -> Iterator[_Assign | _Switch]:
 
 def _span(target: str) -> tuple[int, int]:
     """The highest and the lowest bit of a part."""
-    found = _TARGET.fullmatch(target)
+    found = _PART.fullmatch(target)
     assert found, f"Amaranth says which bits of a wire it assigns, not {target!r}"
     return int(found[2]), int(found[3] or found[2])
 
