@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -101,8 +102,12 @@ DENSE: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@functools.cache
 def able(arch: Arch) -> Arch:
-    """A machine that has what no preset has and single kernels need: dividers, and MEM tiles that scatter."""
+    """A machine that has what no preset has and single kernels need: dividers, and MEM tiles that scatter.
+
+    One for all, as each makes its routing graph anew, which for an array of 512 tiles takes longer than to compile a kernel.
+    """
     return replace(arch, pe=replace(arch.pe, primitives=(*arch.pe.primitives, DIVIDER)),
                    mem=replace(arch.mem, primitives=(*arch.mem.primitives, SCATTER)))
 
