@@ -1,3 +1,4 @@
+import pydot
 import pytest
 
 from sardonyx.compiler.ir.graphviz import MOST_BYTES, read_graphviz
@@ -19,7 +20,26 @@ def test_nodes_edges_and_attributes_are_read_in_order():
     assert drawing.edges == (("a", "b", {"type": 'a "b"'}), ("b", "c", {"type": 'a "b"'}))
 
 
+def test_what_looks_like_a_comment_in_a_string_is_none():
+    drawing = read_graphviz("""digraph { /* "one */ a [label="/* // # \\" */" html=<<b>#1</b> // "2"> type=add] // "three
+      # < four
+      /* a -> b
+         */ a -> c [type=<crd> /**/ ] }""", "f")
+    assert drawing.nodes == {"a": {"label": '/* // # " */', "html": '<<b>#1</b> // "2">', "type": "add"}, "c": {}}
+    assert drawing.edges == (("a", "c", {"type": "<crd>"}),)
+
+
+def test_comments_are_still_read_by_others_in_the_process():
+    read_graphviz("digraph { a }", "f")
+    graphs = pydot.graph_from_dot_data("digraph { a /* b */ }")
+    assert graphs and [node.get_name() for node in graphs[0].get_nodes()] == ["a"]
+
+
 @pytest.mark.parametrize("text,message", [
+    ("digraph {\n  a -> /* b */ } # c", """g.gv:2: this is no Graphviz text: 'a -> /* b */ } # c'
+  try: write: digraph SAM { 1 [type="..."] 1 -> 2 [type="crd"] }"""),
+    ("digraph { a } /* b", """g.gv:1: this is no Graphviz text: 'digraph { a } /* b'
+  try: write: digraph SAM { 1 [type="..."] 1 -> 2 [type="crd"] }"""),
     ("", """g.gv:1: this is no Graphviz text: ''
   try: write: digraph SAM { 1 [type="..."] 1 -> 2 [type="crd"] }"""),
     ("digraph {\n\n  a -> }", """g.gv:3: this is no Graphviz text: 'a -> }'
