@@ -32,5 +32,5 @@ def test_the_example_goes_from_a_description_to_a_bench_that_passes(root: Path, 
     # The same as in test_session.py, so that its simulation is built once for both.
     assert load(tmp_path / "machine.json") == BENCH
     assert "TESTS=2 PASS=2" in (tmp_path / "build/machine_bench/log.txt").read_text()
-    for name in ("tile_bench", "spgemm_bench"):
+    for name in ("tile_bench", "array_bench", "spgemm_bench"):
         assert "TESTS=1 PASS=1" in (tmp_path / f"build/{name}/log.txt").read_text()
