@@ -104,7 +104,7 @@ ITSELF = {
     "rows": ("PortShare", "ResultBuffer", "SumBank", "WideBank", "WideResult"),
     "run merge": ("RunMerge",),
     "spread": ("Spread",),
-    "units": ("ElasticPe", "MergeNode", "MergeTree", "MergerArray"),
+    "units": ("ElasticPe", "MergeMatrix", "MergeNode", "MergeTree", "MergerArray"),
     "vectors": ("Former", "Replay"),
     "walks": ("ListWalk", "Walk"),
     "wholes that fill": ("CartesianArray", "ChainFeeder"),
@@ -121,7 +121,6 @@ WITHIN = {
     "port": ("ShortPieces",),
     "row products": ("ElasticArray",),
     "rows": ("ResultBank",),
-    "units": ("MergeMatrix",),
 }
 # What is in no proof, and why.
 PARTS = "it is made of parts that are proved; that they are joined as they should be is simulated"

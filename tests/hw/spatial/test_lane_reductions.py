@@ -118,8 +118,7 @@ def test_what_is_merged_otherwise_is_a_machine_of_its_own() -> None:
      "  try: begin with 0, or leave the skip out"),
     (lambda: merge(LARGEST, -5).explain(), "it would change best: best(i, j, k) = max(best(i, j, k - 1), P(i, k, j)) is"),
     (lambda: replace(merge(LARGEST), functionality=FROM_ONE).explain(), "best is not 0 before the first k"),
-    (lambda: merge(TIMES, 1).explain(),
-     "sparsity: elements of P that are 0 are left out, and what C is begins with 1\n  try: leave the skip out"),
+    (lambda: merge(TIMES, 1).explain(), "it would change best: best(i, j, k) = mul(best(i, j, k - 1), P(i, k, j)) is 0 there"),
     (lambda: OuterProduct("outer", reduction=TIMES), "first is 0, and products begin with 1\n  try: give 1"),
     (lambda: OuterProduct("outer", phases=MULTIPLY, reduction=LARGEST), "reduction is max, and nothing is merged"),
     (lambda: OuterProduct("outer", first=3), "first is 3, and sums begin with 0")])
