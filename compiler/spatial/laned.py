@@ -17,7 +17,6 @@ from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import Logic
 from ...hw.arch.outer_product import MERGE, MOST_ROWS, MULTIPLY, VALUE_BITS, OuterProduct
 from ...hw.arch.private_buffer import COMPRESSED, DENSE
-from ...hw.arch.reduction import TIMES
 from ...hw.arch.token import DATA_BITS
 from ..lang.balance import OPERATION, Balance
 from ..lang.recurrence import VARIABLE, Call, Expr, Index, Read, Recurrences, reads, whole
@@ -103,8 +102,7 @@ def laned(recurrences: Recurrences, bounds: Mapping[str, int], lanes: Lanes, ski
                         f"go over {found.summed[0]} behind {lanes.index}")
     if found.first and sides[0].sparse:
         raise UserError(f"elements of {sides[0].name} that are 0 are left out, and what {result.name} is begins with "
-                        f"{found.first:,}", "sparsity", "leave the skip out" if found.operation == TIMES else
-                        "begin with 0, or leave the skip out")
+                        f"{found.first:,}", "sparsity", "begin with 0, or leave the skip out")
     _check_types(recurrences, sides, result, merges)
     _check_skips(along, skips)
     extents = _extents(bounds, (lists, runs, inner))
