@@ -30,6 +30,11 @@ class Row:
         return f"| {self.what} | {self.measured} | {'; '.join(filter(None, (self.budget, paper, ratio)))} | {words[self.met]} |"
 
 
+def to_paper(ours: float, paper: float, said: str) -> tuple[str, float]:
+    """The paper's figure as it is said, and ours to it; of a range `paper` is the end that is harder to reach."""
+    return said, ours / paper
+
+
 @dataclass(frozen=True)
 class Left:
     """A line that was not measured, and why: it stays as it is, and says so."""
