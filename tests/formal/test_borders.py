@@ -36,6 +36,8 @@ from prover import Harness
 
 import sardonyx.hw.dma
 import sardonyx.hw.spatial
+from sardonyx import designs
+from sardonyx import spatial as sp
 from sardonyx.hw.dma.dma import DmaEngine
 from sardonyx.hw.emit import collect
 from sardonyx.hw.emit_platform import EmitPlatform
@@ -123,12 +125,15 @@ WITHIN = {
     "rows": ("ResultBank",),
 }
 # What is in no proof, and why.
-PARTS = "it is made of parts that are proved; that they are joined as they should be is simulated"
+JOINED = "; that they are joined as they should be is simulated"
+PARTS = "it is made of parts that are proved" + JOINED
+WHOLES = "it is made of parts that are proved, and of others that are not" + JOINED
+ALONE = "it is made of no parts, and is simulated"
 NO_STREAM = "it has no stream: it looks at others, and is simulated"
 NOT = {
-    "BufferedArray": PARTS, "BufferedVectors": PARTS, "Core": PARTS, "DmaEngine": PARTS, "OuterCore": PARTS,
-    "OuterFrame": PARTS, "OuterProductArray": PARTS, "OuterRequests": PARTS, "SpatialAccelerator": PARTS,
-    "SpatialSystem": PARTS,
+    "BufferedArray": PARTS, "BufferedVectors": PARTS, "DmaEngine": PARTS,
+    "Core": WHOLES, "OuterCore": WHOLES, "OuterProductArray": WHOLES, "SpatialAccelerator": WHOLES, "SpatialSystem": WHOLES,
+    "OuterFrame": ALONE, "OuterRequests": ALONE,
     "LaneWaits": NO_STREAM, "Quiet": NO_STREAM, "StallCounters": NO_STREAM, "Watchdog": NO_STREAM,
 }
 
@@ -205,3 +210,30 @@ def test_proofs_have_the_parts_that_they_are_said_to_have(monkeypatch: pytest.Mo
         assert proof in within.get(name, ()), f"{name} is not within it"
         assert name not in itself, f"{name} is proved itself, by {itself[name]}"
     assert not (itself.keys() | within.keys()) & NOT.keys(), "it is in a proof now"
+
+
+@pytest.mark.slow
+def test_wholes_that_no_proof_has_are_made_of_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    has: dict[str, set[str]] = {name: set() for name in NOT}
+    inside: list[Component] = []
+    add = EmitPlatform.add
+
+    def added(platform: EmitPlatform, component: Component) -> EmittedModule:
+        if inside:
+            has.setdefault(type(inside[-1]).__name__, set()).add(type(component).__name__)
+        inside.append(component)
+        try:
+            return add(platform, component)
+        finally:
+            inside.pop()
+
+    monkeypatch.setattr(EmitPlatform, "add", added)
+    outer = sp.outer_product(lanes=2, ports=1, rows=16, pairs=32)
+    for made in (outer.accelerator(ram_bytes=4096, counters=True), outer.accelerator(), designs.design("scnn").accelerator(),
+                 designs.design("tiled_matmul").accelerator(1, ram_bytes=4096, watchdog=True, counters=True)):
+        collect(made.hardware())
+    known = {each.__name__ for each in parts()}
+    for name, reason in NOT.items():
+        found = has[name] & known
+        others = {each for each in found if NOT.get(each, NO_STREAM) != NO_STREAM}
+        assert bool(found) == (reason in (PARTS, WHOLES)) and bool(others) == (reason == WHOLES), (name, reason, found)
