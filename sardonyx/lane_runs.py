@@ -17,8 +17,9 @@ from .compiler.lang.sparsity import Skip
 from .compiler.spatial.laned import Laned, Side
 from .compiler.spatial.lanes import Lanes
 from .hw.arch.cartesian import PRODUCT
+from .hw.arch.dma import MOST_SPAN
 from .hw.arch.errors import UserError
-from .hw.arch.outer_product import MOST_MEMORY, MULTIPLY
+from .hw.arch.outer_product import MERGE, MOST_MEMORY, MULTIPLY
 from .hw.arch.reduction import ADD, LARGEST, NAMES, SMALLEST, TIMES
 from .lane_hardware import simulated, timed
 from .lane_operands import MOST_PAIRS, Elements, added, check_extents, products, random, taken, value
@@ -118,6 +119,12 @@ def run(made: Laned, name: str, engine: str, stalls: int | None, progress: Calla
 def _check_room(made: Laned, name: str, partial: Elements, wanted: Elements) -> None:
     if len(partial.values) > MOST_PAIRS:
         raise UserError(f"lists have {len(partial.values):,} elements", name, f"give {MOST_PAIRS:,} or fewer")
+    if made.kind.phases == MERGE:
+        runs = np.unique(partial.places[:, :2], axis=0)
+        if (nodes := int(np.bincount(runs[:, 0], minlength=1).max())) > MOST_SPAN:
+            operand = made.operands[0].name
+            raise UserError(f"a list of {operand} has {nodes:,} runs, and lanes follow up to {MOST_SPAN:,} nodes", name,
+                            f"give {operand} in parts, of fewer runs each, and merge the results")
     longest = int(np.bincount(wanted.places[:, 0], minlength=1).max())
     if made.kind.phases != MULTIPLY and longest > made.kind.most_row:
         words, operand = 1 << (2 * longest + 1).bit_length(), made.operands[0].name

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse
 
 from . import arguments, component_files, lane_hardware
+from .hw.arch.dma import MOST_SPAN
 from .hw.arch.errors import UserError
 from .hw.arch.logic import BITS
 from .hw.arch.outer_product import VALUE_BITS, OuterProduct
@@ -233,6 +234,9 @@ class OuterProductDesign:
         products = int(np.diff(left.tocsc().indptr).astype(np.int64) @ np.diff(right.tocsr().indptr))
         if products > MOST_PRODUCTS:
             raise UserError(f"there are {products:,} products", self.name, f"give {MOST_PRODUCTS:,} or fewer")
+        if (nodes := self._longest(left, right)) > MOST_SPAN:
+            raise UserError(f"the list of a row of the result has {nodes:,} nodes, and lanes follow up to {MOST_SPAN:,}",
+                            self.name, "give A in parts, of fewer columns each, and add the products")
         there = scipy.sparse.csr_array(left.astype(bool).astype(np.int64) @ right.astype(bool).astype(np.int64))
         there.sort_indices()
         longest = int(np.diff(there.indptr).max())
@@ -240,6 +244,14 @@ class OuterProductDesign:
             raise UserError(f"a row of the product has {longest:,} elements, and a lane has room for {self.kind.most_row:,}",
                             self.name, f"give B in parts, or pairs={1 << (2 * longest + 1).bit_length()}")
         return there
+
+    def _longest(self, left: scipy.sparse.coo_array, right: scipy.sparse.coo_array) -> int:
+        """Nodes of the longest list between both phases."""
+        lengths = np.diff(right.tocsr().indptr).astype(np.int64)
+        of_rows = scipy.sparse.csr_array(left.astype(bool).astype(np.int64))
+        if self.kind.node:
+            return int((-(-(of_rows @ lengths) // self.kind.node)).max())
+        return int((of_rows @ -(-lengths // (self.kind.pairs // 2))).max())
 
     def _timed(self, operands: Mapping[str, Any], latency: int) -> dict[str, Any]:
         """The cycles of a product without commands, whose operands fit."""

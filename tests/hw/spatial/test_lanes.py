@@ -348,3 +348,14 @@ def test_behind_commands_engine_tokens_has_no_cycles() -> None:
     found = MERGE_DESIGN.accelerator().run("tokens")
     assert found.cycles is None and "cycles" not in found.report
     assert both().accelerator().run("tokens").cycles is None
+
+
+@pytest.mark.parametrize("engine", ["golden", "tokens", "rtl"])
+def test_lists_that_are_longer_than_a_request_follows_are_refused(engine: str) -> None:
+    """Of a phase that merges; one that multiplies leaves lists of any length."""
+    runs = 65_536
+    places = np.zeros(runs, int), np.arange(runs), np.zeros(runs, int)
+    partial = scipy.sparse.coo_array((np.ones(runs, int), places), (1, runs, 1))
+    with pytest.raises(UserError, match="a list of P has 65,536 runs, and lanes follow up to 65,535 nodes\n"
+                                        "  try: give P in parts, of fewer runs each, and merge the results"):
+        MERGE_DESIGN.run(engine, P=partial)

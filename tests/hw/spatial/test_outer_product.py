@@ -151,6 +151,17 @@ def test_what_has_no_room_or_is_no_matrix_is_refused(given: "dict[str, object]",
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize("engine", ["golden", "tokens", "rtl"])
+def test_a_list_that_is_longer_than_a_request_follows_is_refused(engine: str) -> None:
+    """The Verilog ended with an error that said something else."""
+    design = sp.outer_product(lanes=2, ports=1, rows=16, pairs=32, name=KIND.name)
+    a, b = (scipy.sparse.csr_array(np.ones(shape, int)) for shape in ((1, 65_536), (65_536, 1)))
+    with pytest.raises(UserError, match="the list of a row of the result has 65,536 nodes, and lanes follow up to 65,535\n"
+                                        "  try: give A in parts, of fewer columns each, and add the products"):
+        design.run(engine, A=a, B=b)
+    assert design.run("golden", A=a[:, 1:], B=b[1:]).value.toarray() == 65_535
+
+
 def test_more_ports_than_lanes_are_refused() -> None:
     with pytest.raises(UserError, match="ports are 4, more than the 2 lanes"):
         sp.outer_product(lanes=2, ports=4)
