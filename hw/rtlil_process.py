@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,8 +31,10 @@ _NAME = re.compile(r"(?<!\S)[\\$]\S+")
 _ASSIGN = re.compile(r"assign (\{[^}]*\}|\S+(?: \[[\d:]+\])?) (.+)")
 _CONSTANT = re.compile(r"\d+'([01x]+)")
 _VALUE = re.compile(r"\d+'[01x]+|[\\$]\S+ \[[\d:]+\]")
-# What a register takes at the next edge; nothing else looks at it before.
-_NEXT = re.compile(r"^    connect \\D ([\\$]\S+)(?: \[[\d:]+\])?$", re.M)
+_COMMA = re.compile(" ?, ")     # Amaranth writes no blank before it, Yosys does
+# What a register takes at the next edge; nothing else looks at it before, unless it is a port.
+_NEXT = re.compile(r"^  cell \$a?dff \S+\n(?:    parameter [^\n]*\n)*    connect \\D ([\\$]\S+)(?: \[[\d:]+\])?$", re.M)
+_PORT = re.compile(r"^  wire [^\n]*put \d+ +(?:signed +)?(\S+)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,13 @@ def assign_once(module: str) -> str:
     """Rewrite all processes of a module of RTLIL.
 
     A process that assigns parts of its wire on other paths becomes one for each part. One of which nothing but a register reads
-    the wire wakes nobody: it stays as it is if it would be cut so, or a decision would have to be written twice.
+    the wire wakes nobody: it stays as it is if it would be cut so, or a decision would have to be written twice. Others write
+    some twice; where they would be more than two times as many, what was before the later ones has a wire and a process of
+    its own, ``x_1_before``, as decisions one after the other would double each time.
     """
     used = Counter(_NAME.findall(module))
     following = Counter(_NEXT.findall(module))
+    ports = set(_PORT.findall(module))
 
     def rewrite(found: re.Match[str]) -> str:
         body = _parse(iter(found[1].splitlines()))
@@ -74,12 +79,12 @@ def assign_once(module: str) -> str:
         assert len(wires) == 1, "Amaranth writes a process for each wire"
         wire = wires.pop()
         # Beside the process and the registers only the declaration has the name.
-        if following[wire] and used[wire] == _NAME.findall(found[0]).count(wire) + following[wire] + 1:
+        if following[wire] and wire not in ports and used[wire] == _NAME.findall(found[0]).count(wire) + following[wire] + 1:
             return found[0]
         parts = list(_parts(body))
         if max(map(_most, parts)) == 1:
             return found[0]
-        return "".join(_written(found, _settle(part), f"_{at}" if at else "") for at, part in enumerate(parts))
+        return "".join(_settled(found, part, f"_{at}" if at else "", used) for at, part in enumerate(parts))
 
     return _PROCESS.sub(rewrite, module)
 
@@ -150,6 +155,32 @@ def _loose(switch: list[str]) -> bool:
         if depth == 1 and word == "case" and "-" in rest:
             return True
     return False
+
+
+def _settled(process: re.Match[str], part: _Body, suffix: str, used: Counter[str]) -> str:
+    """The process for a part of its wire; `used` are the names of the module, to which those of new wires are added."""
+    once = _settle(part)
+    if _switches(once, {}) <= 2 * _switches(part, {}):
+        return _written(process, once, suffix)
+    target = next(_assigns(part)).target
+    high, low = _span(target)
+    bits = f"[{high - low}:0]" if high > low else "[0]"
+    apart: dict[int, tuple[str, _Body]] = {}
+
+    def keep(before: _Body) -> _Body:
+        if id(before) not in apart:
+            wire = f"\\{target.partition(' ')[0][1:]}_{len(apart) + 1}_before"
+            while wire in used:
+                wire += "_"
+            used[wire] += 1
+            apart[id(before)] = wire, before
+        return (_Assign(target, f"{apart[id(before)][0]} {bits}"),)
+
+    once = _settle(part, keep=keep)
+    wires = "".join(f"  wire width {high - low + 1} {wire}\n" for wire, _ in apart.values())
+    befores = (_written(process, before, f"{suffix}_{at}_before").replace(f"assign {target} ", f"assign {wire} {bits} ")
+               for at, (wire, before) in enumerate(apart.values(), 1))
+    return wires + "".join((*befores, _written(process, once, suffix)))
 
 
 def _written(process: re.Match[str], body: _Body, suffix: str = "") -> str:
@@ -237,22 +268,31 @@ def _parse_switch(on: str, lines: Iterator[str]) -> _Switch:
     return _Switch(on, tuple(cases))
 
 
-def _settle(body: _Body, before: _Body = ()) -> _Body:
+def _settle(body: _Body, before: _Body = (), keep: Callable[[_Body], _Body] | None = None) -> _Body:
     """The same with one assignment on every path; `before` is what has been settled of the statements before.
 
     Every statement is visited once, and what is settled is shared by all cases that leave it as it is: n decisions one after
-    the other, of c cases each, would else be c ** n bodies.
+    the other, of c cases each, would else be c ** n bodies. `keep` gives what is said in place of decisions before one that
+    would write them twice.
     """
     for each in body:
         if isinstance(each, _Assign):
             before = (each,)
             continue
-        cases = [(patterns, _settle(inner, before)) for patterns, inner in each.cases]
-        if all(patterns for patterns, _ in each.cases):
-            cases.append(("", before))
-        cases = _telling(cases)
-        before = (_Switch(each.on, tuple(cases)),) if len(cases) > 1 else cases[0][1]
+        settled = _decided(each, before, keep)
+        if keep and _switches(settled, {}) > _switches((each,), {}) + _switches(before, {}):
+            settled = _decided(each, keep(before), keep)
+        before = settled
     return before
+
+
+def _decided(switch: _Switch, before: _Body, keep: Callable[[_Body], _Body] | None) -> _Body:
+    """A decision with what is before it as a default."""
+    cases = [(patterns, _settle(inner, before, keep)) for patterns, inner in switch.cases]
+    if all(patterns for patterns, _ in switch.cases):
+        cases.append(("", before))
+    cases = _telling(cases)
+    return (_Switch(switch.on, tuple(cases)),) if len(cases) > 1 else cases[0][1]
 
 
 def _telling(cases: list[tuple[str, _Body]]) -> list[tuple[str, _Body]]:
@@ -271,7 +311,7 @@ def _telling(cases: list[tuple[str, _Body]]) -> list[tuple[str, _Body]]:
 def _meet(patterns: str, others: str) -> bool:
     """Whether one value matches a pattern of each."""
     return any(all("-" in bits or bits[0] == bits[1] for bits in zip(one, other, strict=True))
-               for one in patterns.split(" , ") for other in others.split(" , "))
+               for one in _COMMA.split(patterns) for other in _COMMA.split(others))
 
 
 def _most(body: _Body) -> int:

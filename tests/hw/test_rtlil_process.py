@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -58,6 +58,20 @@ def test_cases_that_say_what_the_default_says_are_left_out_unless_they_hide_anot
         assign \\x [0] 1'0
     end
 """)
+
+
+def test_cases_of_several_patterns_as_amaranth_writes_them_hide_others() -> None:
+    text = process("""\
+    switch \\s [1:0]
+      case 2'00, 2'1-
+        assign \\x [0] 1'0
+      case 2'1-
+        assign \\x [0] \\a [0]
+      case
+        assign \\x [0] 1'0
+    end
+""")
+    assert assign_once(text) == text
 
 
 def test_a_decision_of_which_all_cases_say_the_same_is_none() -> None:
@@ -145,6 +159,28 @@ def test_what_only_registers_read_is_neither_cut_nor_asked_twice(body: str) -> N
     assert assign_once(process(body) + REGISTER + read) == assign_once(process(body)) + REGISTER + read
 
 
+@pytest.mark.parametrize("seen", [
+    "  wire width 4 output 1 \\x\n", "  wire width 4 output 1  signed \\x\n"])
+def test_what_leaves_by_a_port_is_read_by_others(seen: str) -> None:
+    alone = REGISTER.partition("\n")[2]
+    assert assign_once(seen + process(PARTS) + alone) == seen + assign_once(process(PARTS)) + alone
+
+
+def test_a_port_of_an_instance_that_is_named_as_that_of_a_register_is_none() -> None:
+    instance = REGISTER.replace("$dff", "\\other")
+    assert assign_once(process(PARTS) + instance) == assign_once(process(PARTS)) + instance
+
+
+def test_decisions_that_would_double_each_time_have_wires_of_their_own() -> None:
+    # Ten such, one after the other, would be 39 MB.
+    text = assign_once(process("    assign \\x [0] 1'0\n" + "".join(TWICE.split("\n", 1)[1] for _ in range(10))))
+    assert text.count("switch") < 80 and not re.search(r"assign.*\n +switch", text)
+    wires = re.findall(r"^  wire width 1 (\S+)$", text, re.M)
+    assert wires[0] == "\\x_1_before" and all(text.count(f"assign {wire} [0]") > 1 for wire in wires)
+    # Each is there before the process that reads it.
+    assert all(text.index(f"wire width 1 {wire}\n") < text.index(f"{wire} [0]") for wire in wires)
+
+
 def test_a_decision_is_asked_twice_where_others_would_see_two_values() -> None:
     text = assign_once(process(TWICE))
     assert text.count("switch \\s") == 2 and not re.search(r"assign.*\n +switch", text)
@@ -197,6 +233,7 @@ class Decisions(wiring.Component):
     x: Out(4)
     y: Out(4)
     z: Out(4)
+    w: Out(signed(4))
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -216,13 +253,21 @@ class Decisions(wiring.Component):
             m.d.sync += count.eq(self.a)
         with m.If(self.a[0]):
             m.d.comb += self.z.eq(count)
+        for at in range(4):
+            with m.Switch(self.a):
+                with m.Case(at, at + 8):
+                    with m.If(self.s[at]):
+                        m.d.comb += self.w[1:].eq(self.a + at)
+                with m.Case("--00", "1---"):
+                    with m.If(self.s[3 - at]):
+                        m.d.comb += self.w.eq(at)
         return m
 
 
 def test_the_function_stays(tmp_path: Path) -> None:
     before = rtlil.convert(Decisions(), name="top", emit_src=False)
     after = re.sub(r"^module .*?^end$", lambda module: read_wires(module[0]), assign_once(before), flags=re.M | re.S)
-    assert "connect \\a_0 \\a [0]" in after and after != before
+    assert "connect \\a_0 \\a [0]" in after and "\\w_1_before" in after and after != before
     (tmp_path / "before.il").write_text(before)
     (tmp_path / "after.il").write_text(after)
     run_yosys(["-q", "-p", "read_rtlil before.il; rename top before; read_rtlil after.il; rename top after; proc; "
