@@ -59,7 +59,7 @@ from .functionality import (
 )
 from .hw.arch.accelerator import VECTOR_PORTS
 from .hw.arch.dma import LEAST_BUS, Dma
-from .hw.arch.errors import UserError
+from .hw.arch.errors import UserError, many
 from .hw.arch.written import Written
 from .mergers import MergerDesign, merger
 from .outcome import Computed, Outcome, silent
@@ -290,7 +290,8 @@ class Design(Concerns):
             raise UserError("its buffers say how long operations are", "lengths", "use its accelerator, or leave out buffers")
         found = [arguments.whole("lengths", length, self.spatial.cut, self.spatial.launches) for length in lengths]
         if len(found) != count:
-            raise UserError(f"there are {len(found)} lengths of {count} operations", "lengths", "give one for each operation")
+            raise UserError(f"{many(len(found), 'length')} of {many(count, 'operation')}", "lengths",
+                            "give one for each operation")
         return found
 
     def _check_runs(self) -> None:

@@ -124,7 +124,7 @@ def test_operands_and_options_that_do_not_fit_are_refused(operands: "dict[str, o
 
 @pytest.mark.parametrize("lengths,said", [
     ([3, 4], "it is 4, but has to be 3 or less"), ([0, 3], "it is 0, but has to be 1 or more"),
-    ([3], "there are 1 lengths of 2 operations"), ([3, 1.5], "it is 1.5, which is no whole number"),
+    ([3], "1 length of 2 operations"), ([3, 1.5], "it is 1.5, which is no whole number"),
 ])
 def test_lengths_that_do_not_fit_are_refused(lengths: "list[int]", said: str) -> None:
     design = sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 3, "k": 2}, short=True)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from ...hw.arch.check import OneOf, PowerOfTwo, Tuple, Whole, check
 from ...hw.arch.elastic import Elastic
-from ...hw.arch.errors import UserError, shown
+from ...hw.arch.errors import UserError, many, shown
 from ...hw.arch.private_buffer import DENSE, KINDS, LEAST_WORDS, MOST_BANKS, MOST_SHARED, MOST_WORDS, NodeSize
 from ...hw.arch.spatial import Shaped, Spatial
 from ...hw.arch.token import DATA_BITS
@@ -105,7 +105,8 @@ def stored(name: str, buffer: Buffer, array: Spatial | Elastic) -> Stored:
     found = Stored(buffer, known[name])
     levels, dimensions = len(buffer.levels), len(found.tensor.shape)
     if levels != dimensions:
-        raise found.mistake(f"it has {levels} levels, but {name} has {dimensions} dimensions", "give a level for each")
+        raise found.mistake(f"it has {many(levels, 'level')}, but {name} has {many(dimensions, 'dimension')}",
+                            "give a level for each")
     if sorted(buffer.order) != list(range(dimensions)):
         raise found.mistake(f"its order is {', '.join(map(str, buffer.order))}", f"give each of 0 to {dimensions - 1} once")
     if found.tensor.bits > DATA_BITS:

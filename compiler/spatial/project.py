@@ -19,7 +19,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from ...hw.arch.errors import UserError
+from ...hw.arch.errors import UserError, many
 from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, Tap, taps, width
 from ...hw.arch.spatial import MOST_CELLS, MOST_STEPS, Cell, Port, Position, Rule, Shaped, Spatial, Word
 from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
@@ -34,7 +34,7 @@ def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Sp
     """The array that computes a space."""
     recurrences, bounds = unrolled.recurrences, unrolled.bounds
     if len(transform.rows) != len(bounds):
-        raise UserError(f"it has {len(transform.rows)} rows, but there are {len(bounds)} indices: {', '.join(bounds)}",
+        raise UserError(f"it has {many(len(transform.rows), 'row')}, but the indices are {', '.join(bounds)}",
                         "transform", "give a row and a column for each index")
     time = transform.time(tuple(bounds.values()))
     _check_causal(unrolled, time)

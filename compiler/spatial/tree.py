@@ -24,7 +24,7 @@ from math import prod
 from typing import Annotated
 
 from ...hw.arch.check import Identifier, Tuple, Whole, check
-from ...hw.arch.errors import UserError
+from ...hw.arch.errors import UserError, many
 from ..lang import expr as text_of
 from ..lang.parser import Parser
 from ..lang.recurrence import INPUT, Call, Expr, Index, Place, Read, Recurrences, Sum, call, summed
@@ -45,7 +45,7 @@ class Tree:
     def __post_init__(self) -> None:
         check(self, "tree")
         if not 1 <= len(self.radices) <= MOST_LEVELS:
-            raise UserError(f"a tree has {len(self.radices)} levels", f"tree of {self.index}", f"give 1..{MOST_LEVELS}")
+            raise UserError(f"a tree has {many(len(self.radices), 'level')}", f"tree of {self.index}", f"give 1..{MOST_LEVELS}")
 
     @property
     def digits(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from ...hw.arch.elastic import ALONG, FIBER, Elastic
-from ...hw.arch.errors import UserError
+from ...hw.arch.errors import UserError, many
 from ...hw.arch.private_buffer import DENSE, LINKED
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.written import Written
@@ -50,7 +50,8 @@ def written(name: str, buffer: Buffer, array: Spatial | Elastic) -> Written:
 def _wrong(buffer: Buffer, dimensions: int) -> Iterator[tuple[str, str]]:
     """What of a buffer no result can have, and a remedy."""
     if len(buffer.levels) != dimensions:
-        yield f"it has {len(buffer.levels)} levels, but the result {dimensions} dimensions", "give a level for each"
+        yield (f"it has {many(len(buffer.levels), 'level')}, but the result {many(dimensions, 'dimension')}",
+               "give a level for each")
     if sorted(buffer.order) != list(range(dimensions)):
         yield f"its order is {', '.join(map(str, buffer.order))}", f"give each of 0 to {dimensions - 1} once"
     if LINKED in buffer.levels[:-1]:

@@ -15,6 +15,11 @@ def shown(text: str, longest: int = 60) -> str:
     return "".join(each if each.isprintable() else "?" for each in _cut(text, longest))
 
 
+def many(count: int, what: str) -> str:
+    """1 port, 2 ports."""
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
+
+
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[:longest // 2]} ... {text[-(longest // 2):]}"
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ....hw.arch.errors import many
 from ..buffer import Stored
 from ..taken import Taken
-from .verdict import Verdict, many
+from .verdict import Verdict
 
 NAME = "banks"
 

@@ -9,10 +9,11 @@ Source:  Stellar IV-D (constant output coordinates: comparators fold away).
 
 from __future__ import annotations
 
+from ....hw.arch.errors import many
 from ....hw.arch.private_buffer import DENSE
 from ..buffer import Stored
 from ..taken import Taken
-from .verdict import Verdict, many
+from .verdict import Verdict
 
 NAME = "constant coordinates"
 

@@ -9,9 +9,10 @@ Source:  Stellar IV-D (feed-forward register files, ports at edges alone); Gemmi
 from __future__ import annotations
 
 from ....hw.arch.elastic import Elastic
+from ....hw.arch.errors import many
 from ....hw.arch.spatial import Spatial
 from ..border import chains
-from .verdict import Verdict, many
+from .verdict import Verdict
 
 NAME = "edge to edge"
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....hw.arch.dma import WORD_BITS
+from ....hw.arch.errors import many
 from ....hw.arch.private_buffer import FIBER, Loop
 from ..buffer import Stored
 from ..taken import Taken
-from .verdict import Verdict, many
+from .verdict import Verdict
 
 NAME = "lock-step"
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ....hw.arch.errors import many
 from ....hw.arch.private_buffer import MOST_LOOPS, Loop, Run
 from ..loops import loops, runs
-from .verdict import Verdict, many
+from .verdict import Verdict
 
 NAME = "loop nest"
 

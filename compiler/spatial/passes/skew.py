@@ -12,11 +12,12 @@ Source:  Stellar IV-D (triangular skew buffers).
 
 from __future__ import annotations
 
+from ....hw.arch.errors import many
 from ....hw.arch.private_buffer import FIBER, MOST_DEPTH
 from ....hw.arch.token import TOKEN_BITS
 from ..buffer import Stored
 from ..taken import Taken
-from .verdict import Verdict, many
+from .verdict import Verdict
 
 NAME = "skew buffers"
 

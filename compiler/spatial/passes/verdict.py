@@ -32,8 +32,3 @@ def of_banks(said: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
             named = f" (bank{'s' if len(whose) > 1 else ''} {', '.join(whose)})"
             lines.append(each if len(whose) == len(said) else replace(each, said=each.said + named))
     return tuple(lines)
-
-
-def many(count: int, what: str) -> str:
-    """1 port, 2 ports."""
-    return f"{count:,} {what}{'s' if count != 1 else ''}"

@@ -75,7 +75,7 @@ def test_no_pe_works_for_two_operations_at_once_and_ports_keep_their_order(name:
 
 @pytest.mark.parametrize("rows,said", [
     ([[1, 0, 0], [0, 1, 0], [1, 1, -1]], "c of the point (0, 0, 1) before is computed 1 step after it is read"),
-    ([[1, 0], [0, 1]], "it has 2 rows, but there are 3 indices: i, j, k"),
+    ([[1, 0], [0, 1]], "it has 2 rows, but the indices are i, j, k"),
 ])
 def test_a_transform_that_does_not_fit_is_refused(rows: list[list[int]], said: str) -> None:
     with pytest.raises(UserError) as refused:

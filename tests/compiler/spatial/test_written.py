@@ -81,7 +81,7 @@ def test_explain_and_the_description_name_the_buffer_of_a_result() -> None:
 @pytest.mark.parametrize("made,said", [
     (lambda: design([], C=sp.Buffer("dense", "compressed")), "ports of C give words, not fibers"),
     (lambda: design([ROWS_OF_A], OUTPUT, C=sp.Buffer("dense", "dense")), "ports of C give words, not fibers"),
-    (lambda: design([ROWS_OF_B], C=sp.Buffer("dense")), "it has 1 levels, but the result 2 dimensions"),
+    (lambda: design([ROWS_OF_B], C=sp.Buffer("dense")), "it has 1 level, but the result 2 dimensions"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("dense", "dense", order=(0, 0))), "its order is 0, 0"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("linked list", "compressed")), "whose nodes have places of no coordinate"),
     (lambda: design([ROWS_OF_B], C=sp.Buffer("compressed", "linked list", operations=2)), "a tensor is of 2 operations"),

@@ -215,7 +215,7 @@ def test_levels_in_another_order_are_read_by_a_nest() -> None:
     (lambda: _design(D=sp.Buffer("dense")), "there is no operand D"),
     (lambda: _design(B=sp.Buffer("dense", "csr")), "there is no level 'csr'"),
     (lambda: _design(B=sp.Buffer(None, "dense")), "there is no level None"),
-    (lambda: _design(B=sp.Buffer("dense")), "it has 1 levels, but B has 2 dimensions"),
+    (lambda: _design(B=sp.Buffer("dense")), "it has 1 level, but B has 2 dimensions"),
     (lambda: _design(B=sp.Buffer(*DENSE, order=(0, 0))), "its order is 0, 0"),
     (lambda: _design(B=sp.Buffer(*CSR)), "its last level is compressed, but the array takes zeros of B, too"),
     (lambda: _design(B=sp.Buffer("compressed", "dense")), "a level is compressed, but the array takes zeros of B, too"),
