@@ -17,6 +17,7 @@ from .compiler.lang.schedule import Schedule, parse_schedule, scheduled
 from .hw.arch import presets
 from .hw.arch.cgra import Arch
 from .hw.arch.errors import UserError, shown
+from .hw.arch.keywords import KEYWORDS
 from .tensors.table import LONGEST
 
 # Arguments of `einsum`: a tensor of such a name gets no operand.
@@ -81,10 +82,13 @@ def text(name: str, value: object) -> str:
 
 
 def module_name(value: object, parts: re.Pattern[str]) -> str:
-    """The name of a module of Verilog; none that one of its parts has, in capitals or not."""
-    if parts.fullmatch(text("name", value).lower()):
-        raise UserError(f"{value} is the name of a part", "name", "choose another one")
-    return str(value)
+    """The name of a module of Verilog; none that one of its parts has, in capitals or not, and no keyword."""
+    name = text("name", value)
+    if name in KEYWORDS:
+        raise UserError(f"{name} is a keyword of Verilog", "name", f"choose another one, as my_{name}")
+    if parts.fullmatch(name.lower()):
+        raise UserError(f"{name} is the name of a part", "name", "choose another one")
+    return name
 
 
 def choice(name: str, value: object, choices: Iterable[str]) -> str:

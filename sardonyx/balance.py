@@ -13,7 +13,7 @@ from .hw.arch.errors import UserError
 from .sparsity import Condition
 
 
-def shift(index: object, *, where: object, by: object = None, to: object = None, grain: object = ROW) -> Balance:
+def shift(index: object, *, where: object = None, by: object = None, to: object = None, grain: object = ROW) -> Balance:
     """Work that a row may take from another one when it is free.
 
     index: rows are its places. by: which row may take the work of row i: i + by, -64..64, not 0. to: in its place, the one row
@@ -52,7 +52,8 @@ def _balance(index: object, by: int | None, to: int | None, where: object, grain
     if not isinstance(index, Index):
         raise UserError(f"it is {arguments.said(index)}, which is no index", "balance", "name them by sp.indices(...)")
     if not isinstance(where, Condition):
-        raise UserError(f"it is {arguments.said(where)}, which is no condition", "where",
+        said = "there is none" if where is None else f"it is {arguments.said(where)}, which is no condition"
+        raise UserError(said, "where",
                         "compare an index with a number, as k >= 32")
     if not isinstance(grain, str) or grain not in GRAINS:
         raise UserError(f"it is {arguments.said(grain)}", "grain", f"choose {' or '.join(GRAINS)}")

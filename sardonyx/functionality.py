@@ -246,4 +246,6 @@ def _names(names: str) -> list[str]:
     for name in found:
         if not (name.isascii() and name.isidentifier()):
             raise UserError(f"{arguments.said(name)} is no name", "functionality", "use letters, digits and underscores")
+    if twice := [name for name in found if found.count(name) > 1]:
+        raise UserError(f"{twice[0]} is named twice", "functionality", "give each a name of its own")
     return found

@@ -217,6 +217,8 @@ class MergerDesign:
         if isinstance(parts, list) and any(scipy.sparse.issparse(each) for inside in parts if isinstance(inside, Sequence)
                                            for each in inside):
             return [self._fibers(each if isinstance(each, Sequence) else [each]) for each in self._counted(parts)], True, True
+        if scipy.sparse.issparse(parts):
+            raise UserError("it is one sparse matrix", "P", self._remedy)
         try:
             array = np.asarray(parts)
         except ValueError:

@@ -13,6 +13,7 @@ from .compiler.spatial.pareto import pareto
 from .compiler.spatial.search import DENSITY, Found
 from .compiler.spatial.search import search as try_transforms
 from .compiler.spatial.unroll import unroll
+from .concerns import EXTENT, NOT_GIVEN
 from .dump import beside
 from .hw.arch.errors import UserError
 from .outcome import Outcome, silent
@@ -25,24 +26,28 @@ class Searched(Outcome):
     best: tuple[Found, ...] = ()
 
 
-def search(functionality: Recurrences, bounds: Mapping[str, int], picture: str | Path | None = None,
+def search(functionality: Recurrences, bounds: Mapping[str, int] = NOT_GIVEN, picture: str | Path | None = None,
            progress: Callable[[str], None] = silent, sparsity: Sequence[Skip] = (), density: float = DENSITY) -> Searched:
     """Try transforms of some functionality, and list those that give the smallest and the fastest arrays.
 
-    bounds: the extent of every index, best small: other bounds seldom change the order. picture: a file for a plot of all of
-    them. sparsity: up to 4 skips, each of which an array may have or not. density: how much of the operands is not 0, above 0
-    to 1, for the time of arrays whose indices are found by values.
+    bounds: the extent of every index, best small: other bounds seldom change the order; by default 4 of each. picture: a file
+    for a plot of all of them. sparsity: up to 4 skips, each of which an array may have or not. density: how much of operands
+    is not 0, above 0 to 1, for the time of arrays whose indices are found by values.
     """
     if not isinstance(functionality, Recurrences):
         raise UserError(f"it is {arguments.said(functionality)}, which is no Recurrences", "functionality",
                         "use sp.functionality(...)")
+    if not isinstance(bounds, Mapping):
+        raise UserError(f"it is {arguments.said(bounds)}, which is no Mapping", "bounds",
+                        "give the extent of every index, as {'i': 4}")
+    extents = dict.fromkeys(functionality.indices, EXTENT) if bounds is NOT_GIVEN else bounds
     if not isinstance(sparsity, Sequence) or not all(isinstance(each, Skip) for each in sparsity):
         raise UserError(f"it is {arguments.said(sparsity)}, which is no list of skips", "sparsity",
                         "use [sp.skip(j, where=B(k, j) == 0)]")
     if not isinstance(density, int | float) or not 0 < density <= 1:
         raise UserError(f"it is {arguments.said(density)}", "density", "give a number above 0, up to 1")
     file = None if picture is None else beside(picture, "picture", ".svg")      # Before the search, which takes longer.
-    found = try_transforms(unroll(functionality, bounds),
+    found = try_transforms(unroll(functionality, extents),
                            lambda at, count: progress(f"trying transforms, {at:,} of {count:,} done"), sparsity, density)
     if file is not None:
         folder, name = file

@@ -96,7 +96,7 @@ def is_zero(read: Read, other: object) -> Condition:
     return Condition(sparsity.Zero(read))
 
 
-def skip(*indices: object, where: object) -> Skip:
+def skip(*indices: object, where: object = None) -> Skip:
     """Skip points along indices where a condition holds.
 
     indices: one, or several where the condition is on indices alone, or elements are found by all of them together. where:
@@ -106,7 +106,7 @@ def skip(*indices: object, where: object) -> Skip:
     return Skip(names, sparsity.along(_condition(where), names))
 
 
-def optimistic_skip(index: object, *, where: object, keep: int, of: int) -> Skip:
+def optimistic_skip(index: object, *, where: object = None, keep: int, of: int) -> Skip:
     """Skip points along an index where an element of an input is 0, of which at most `keep` of each `of` in a row are not.
 
     keep: 1 to of - 1. of: 2 to 64; it divides the bound of the index. Wires stay: they carry `of` values beside each other.
@@ -132,7 +132,7 @@ def _names(indices: tuple[object, ...]) -> tuple[str, ...]:
 
 def _condition(value: object) -> sparsity.Condition:
     if not isinstance(value, Condition):
-        raise UserError(f"{arguments.said(value)} is no condition", "where",
+        raise UserError("there is none" if value is None else f"{arguments.said(value)} is no condition", "where",
                         "compare an element of an input with 0, as B(k, j) == 0, or indices, as i != k")
     return value.condition
 

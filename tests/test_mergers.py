@@ -80,6 +80,7 @@ def test_elements_have_up_to_64_bits(shape: "tuple[int, int]", engine: str, stal
     (lambda: sp.merger(2, 8, reduction="sub"), "there is no reduction 'sub'"),
     (lambda: sp.merger(2, 8, name="merge_node_k3_w8_max"), "merge_node_k3_w8_max is the name of a part"),
     (lambda: sp.merger(2, 8, name="merge_node_k3_w8"), "merge_node_k3_w8 is the name of a part"),
+    (lambda: sp.merger(2, 8, name="endmodule"), "endmodule is a keyword of Verilog"),
     (lambda: sp.merger(2, (1 << 16, 1 << 16), dtype="int32"),
      "bits is 32, so that an element of 65,536 rows and 65,536 columns has 65 bits"),
     (lambda: sp.merger(64, 8, lanes=64, take=16), "ways is 64, which are 65,536 streams with 64 lanes that take 16"),
@@ -105,7 +106,7 @@ def test_what_is_no_merger_is_refused(made, said: str) -> None:     # type: igno
     ({"P": np.full((2, 3, 4), 1 << 15)}, "matrix 0 has values from 32768 to 32768"),
     ({"P": [matrix(1), matrix(1).T]}, "matrix 1 has the shape (4, 3)"), ({"P": "text"}, "it has the shape ()"),
     ({"P": [matrix(1), "text"]}, "matrix 1 holds <U4"), ({"P": [[matrix(1)], []]}, "there are 0 partial matrices, and 2 ways"),
-    ({"P": [matrix(1) * 0.5]}, "matrix 0 holds float64"),
+    ({"P": [matrix(1) * 0.5]}, "matrix 0 holds float64"), ({"P": matrix(1)}, "it is one sparse matrix"),
 ])
 def test_operands_and_options_that_do_not_fit_are_refused(options: "dict[str, object]", said: str) -> None:
     with pytest.raises(UserError) as refused:

@@ -150,7 +150,14 @@ def test_lengths_that_do_not_fit_are_refused(lengths: "list[int]", said: str) ->
     (lambda: sp.Design(PRODUCT, STATIONARY, {}).spatial, "index i has no bound"),
     (lambda: sp.Design(PRODUCT, sp.Lanes(sp.indices("k")[0], sp.indices("i j"), lanes=2, ports=1)), "there are none"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {}, name="fifo2_w16"), "fifo2_w16 is the name of a part"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {}, name="module"), "module is a keyword of Verilog"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {}, sparsity=["k"]), "which is no list of skips"),
+    (lambda: sp.skip(sp.indices("j")[0]), "there is none"),
+    (lambda: sp.optimistic_skip(sp.indices("j")[0], keep=2, of=4), "there is none"),
+    (lambda: sp.shift(sp.indices("i")[0], by=-1), "there is none"),
+    (lambda: sp.shift(sp.indices("i")[0]), "it has neither `by` nor `to`"),
+    (lambda: sp.indices("i j i"), "i is named twice"), (lambda: sp.inputs("A A"), "A is named twice"),
+    (lambda: sp.search(PRODUCT, 4), "which is no Mapping"),
     (lambda: sp.search("x(i) = A(i,j)", {}), "which is no Recurrences"),
     (lambda: sp.search(sp.functionality("x(i) = A(i)"), {"i": 3}), "there is one index"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 2, "k": 2}, name="a b").spatial, "name is 'a b'"),
@@ -233,6 +240,11 @@ def test_the_command_line_reads_matrices_and_tensors_of_text(capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["report"]["partial_products"] == 2
 
 
+def test_a_search_without_bounds_takes_those_of_a_design_without() -> None:
+    statement = sp.functionality("x(i) = A(i,j)")
+    assert sp.search(statement).report == sp.search(statement, {"i": 4, "j": 4}).report
+
+
 def test_the_command_line_searches_statements_and_designs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plot = tmp_path / "plot.svg"
     assert main(["spatial", "search", "x(i) = A(i,j) * B(j)", "--bound", "i=3", "--picture", str(plot), "--json"]) == 0
@@ -257,6 +269,7 @@ def test_the_command_line_searches_statements_and_designs(capsys: pytest.Capture
     (["search", "x(i) = A(i,j)", "--sparse", "A=ds", "--density", "0"], "density: it is 0.0"),
     (["explain", "matmul_hexagon"], "matmul_hexagon: there is no design of this name\n  try: use matmul_hexagonal"),
     (["explain", "none.py"], "none.py: no such file"),
+    (["soc", "tiled_matmull"], "tiled_matmull: there is no design of this name\n  try: use tiled_matmul"),
     (["soc", "tiled_matmul"], "there is nothing to do\n  try: give --out DIR, --product RxCxT or, of vectors, --operations N"),
     (["soc", "tiled_matmul", "--product", "3x4x5", "--stored", "3"], "stored: it is 3\n  try: give 1, 2 or 4 bytes"),
     (["soc", "tiled_matmul", "--product", "3x4"], "'3x4' is no shape of a product: write 20x12x16"),

@@ -222,11 +222,12 @@ def surround(options: argparse.Namespace, console: Console) -> int:
     from ..outcome import Outcome
     from ..outer_products import OuterProductDesign
 
+    found = designs.any_design(options.design)
     if options.out is None and options.product is None and options.operations is None:
         raise UserError("there is nothing to do", "sardonyx spatial soc",
                         "give --out DIR, --product RxCxT or, of vectors, --operations N")
     ram_bytes = 0 if options.no_core else RAM_BYTES
-    if isinstance(found := designs.any_design(options.design), OuterProductDesign):
+    if isinstance(found, OuterProductDesign):
         made = found.resized(_bounds(options)).accelerator(ram_bytes=ram_bytes, counters=options.counters)
         _surround_outer(options, console, made)
         return 0
