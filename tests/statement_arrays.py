@@ -154,8 +154,9 @@ def _skips(draw: st.DrawFn, statement: Statement, along: str = "") -> Skip:
     if kind == 0:
         # Of indices alone: those of a matrix, which is then diagonal or triangular.
         pairs = [indices_of(read) for term in statement.terms for read in term.reads if read.count(",") == 1]
-        found, other = sp.indices(" ".join(draw(st.sampled_from([*pairs, index + draw(st.sampled_from(sorted(
-            statement.bounds)))]))))
+        # The two may be one: a condition that always holds, or never.
+        found, other = (sp.indices(each)[0] for each in draw(st.sampled_from([*pairs, index + draw(st.sampled_from(sorted(
+            statement.bounds)))])))
         return sp.skip(found, where=draw(st.sampled_from([found > other, found != other])))
     reads = [draw(st.sampled_from([each for each in term.reads if index in each] or term.reads)) for term in statement.terms]
     if kind == 1:

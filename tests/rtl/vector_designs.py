@@ -18,7 +18,7 @@ SMALL = sp.Design(
     sp.functionality(product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s)),
                      output(k, y - r + 1, x - s + 1).add(product(c, y, x, k, r, s))),
     sp.Vectors((y, x), (k, r, s), sizes=(2, 3)), {"c": 3, "y": 3, "x": 4, "k": 4, "r": 2, "s": 2}, sparsity=SKIPS,
-    buffers={"weights": sp.Held(), "output": sp.Sums(banks=4, words=16)}, name="small")
+    buffers={"weights": sp.Held(), "output": sp.Sums(banks=4, words=16)}, name="few")
 
 
 @cache

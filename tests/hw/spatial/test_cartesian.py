@@ -120,7 +120,7 @@ def test_explain_and_verilog(tmp_path, capsys: pytest.CaptureFixture[str]) -> No
     assert "skip y and x where image(c, y, x) == 0; y by c and x by c" in shown
     assert "weights: fibers of the elements that are not 0 along k, r, s, at 81 * k - 9 * r - s + 20" in shown
     SMALL.verilog(tmp_path)
-    assert {"small.sv", "small.f", "vectors.json", "array.svg"} <= {each.name for each in tmp_path.iterdir()}
+    assert {"few.sv", "few.f", "vectors.json", "array.svg"} <= {each.name for each in tmp_path.iterdir()}
     described = json.loads((tmp_path / "vectors.json").read_text())
     assert described["left"]["factors"] == [["y", 5], ["x", 1]] and described["part"] == "k"
 
@@ -186,7 +186,7 @@ PRODUCT = product(c, y, x, k, r, s).eq(image(c, y, x) * weights(k, c, r, s))
     (lambda: replace(SMALL, buffers=FEW).run("tokens", weights=np.ones((4, 3, 2, 2), int)), None),
     (lambda: replace(SMALL, dataflow=sp.Vectors((y, x), (k, r, s), sizes=(2, 1)), buffers=FEW).run(
         "tokens", weights=np.ones((4, 3, 2, 2), int)),
-     "small: a fiber of weights has 4 vectors, and its buffer holds 2\n"),
+     "few: a fiber of weights has 4 vectors, and its buffer holds 2\n"),
     (lambda: replace(SMALL, dataflow=sp.Transform(np.eye(6, dtype=int).tolist()), buffers={}).elastic,
      "functionality: points add to output, and no tree of mergers does: "),
     (lambda: sp.Design(sp.functionality("X(c,y,x) = image(c,y,x) * V(c)", dtype="int8"),

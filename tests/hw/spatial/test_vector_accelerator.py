@@ -239,7 +239,7 @@ def test_what_is_no_fiber_is_told(what: str, simulated: SimulatedAccelerator) ->
     memory, program = WRONG[what][0]()
     simulated.write(0, memory.ljust(2048, b"\0"))
     with pytest.raises(UserError, match=WRONG[what][1]):
-        check(simulated.run(program.words, LIMIT).status, "small")
+        check(simulated.run(program.words, LIMIT).status, "few")
 
 
 @pytest.mark.slow
@@ -294,11 +294,11 @@ def without_room(**changes: object) -> object:
 
 @pytest.mark.parametrize("make,said", [
     (lambda: SMALL.accelerator(ports=4),
-     "accelerator 'small': dma has 4 ports, and vectors need coordinates and values of both operands at once, and sums\n"),
+     "accelerator 'few': dma has 4 ports, and vectors need coordinates and values of both operands at once, and sums\n"),
     (lambda: without_room(buffers={"weights": sp.Held(), "output": sp.Sums(banks=64, words=1024)}),
-     "accelerator 'small': array has 65,536 sums, and a request moves 65,535 elements\n"),
-    (lambda: without_room(bounds={**SMALL.bounds, "c": 5000}), "accelerator 'small': array has 5,000 fibers of an operand\n"),
-    (lambda: accelerator().product([[1]], [[1]]), "small: requests bring its operands as fibers, part by part"),
+     "accelerator 'few': array has 65,536 sums, and a request moves 65,535 elements\n"),
+    (lambda: without_room(bounds={**SMALL.bounds, "c": 5000}), "accelerator 'few': array has 5,000 fibers of an operand\n"),
+    (lambda: accelerator().product([[1]], [[1]]), "few: requests bring its operands as fibers, part by part"),
     (lambda: accelerator().compute(image=np.full((3, 3, 4), 128)), "image: it has values from 128 to 128\n"),
     (lambda: accelerator().compute("tokens"), "there is no engine 'tokens'"),
     (lambda: accelerator().compute(stored=1),
