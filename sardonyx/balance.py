@@ -6,7 +6,7 @@ What that means, and what is refused, `sardonyx.compiler.lang.balance` says.
 from __future__ import annotations
 
 from . import arguments
-from .compiler.lang.balance import GRAINS, OPERATION, ROW, Balance, parted
+from .compiler.lang.balance import GRAINS, OPERATION, ROW, Balance
 from .compiler.lang.recurrence import Index
 from .hw.arch.elastic import MOST_LANES
 from .hw.arch.errors import UserError
@@ -17,8 +17,9 @@ def shift(index: object, *, where: object = None, by: object = None, to: object 
     """Work that a row may take from another one when it is free.
 
     index: rows are its places. by: which row may take the work of row i: i + by, -64..64, not 0. to: in its place, the one row
-    that may, 0..63. where: the points that may move, as ``k >= 32``, k being time. grain: "row": all PEs of a row together;
-    "pe": each PE on its own, which then has ports in place of wires to the PEs beside it.
+    that may, 0..63. where: the points that may move, as ``k >= 32``, k being time, or ``(k >= 32) & (i > 1)``: of these rows.
+    grain: "row": all PEs of a row together; "pe": each PE on its own, which then has ports in place of wires to the PEs beside
+    it, and may be named by any of its indices.
     """
     if (by is None) == (to is None):
         raise UserError("it has both `by` and `to`" if to is not None else "it has neither `by` nor `to`", "balance",
@@ -44,7 +45,7 @@ def work_queue(index: object, *, where: object = None, grain: object = ROW) -> B
             told = [str(each) if isinstance(each, Index | Condition) else arguments.said(each) for each in (index, where)]
             raise UserError(f"it is of {told[0]}, where {told[1]}", "balance",
                             'give sp.work_queue(k, grain="operation"): any operation may go to any lane')
-        return Balance(index.name, None, None, "", 0, OPERATION, f"work queue of {index}, an operation at a time")
+        return Balance(index.name, None, None, None, OPERATION, f"work queue of {index}, an operation at a time")
     return _balance(index, None, None, where, grain, f"work queue of {index}")
 
 
@@ -58,4 +59,4 @@ def _balance(index: object, by: int | None, to: int | None, where: object, grain
     if not isinstance(grain, str) or grain not in GRAINS:
         raise UserError(f"it is {arguments.said(grain)}", "grain", f"choose {' or '.join(GRAINS)}")
     text = f"{what} where {where}{'' if grain == ROW else ', each PE on its own'}"
-    return Balance(index.name, by, to, *parted(where.condition, text), grain, text)
+    return Balance(index.name, by, to, where.condition, grain, text)

@@ -166,7 +166,8 @@ class Concerns:
         if operations := [each for each in self.balance if each.grain == OPERATION]:
             raise UserError("no lanes do operations: a transform says where each of them is", str(operations[0]),
                             "use sp.work_queue(i, where=k >= 32), or the dataflow sp.Lanes(...)")
-        found = handed_on(prune(self.unrolled, self._skips, self.balance), self.transform)
+        space = self.transform.placed(tuple(self.unrolled.bounds)) if self.balance else ()
+        found = handed_on(prune(self.unrolled, self._skips, self.balance, space), self.transform)
         # An elastic array has no step that could be the last one, and nothing that stops all of it.
         refused = {"short": (self.short, "its operations end with their fibers, which are as long as values make them"),
                    "clock_gate": (self.clock_gate, "each PE waits by itself, so that no clock stops for all of them")}

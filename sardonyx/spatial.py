@@ -33,6 +33,7 @@ from .array_runs import Streamed, golden, packed
 from .balance import shift, work_queue
 from .compiler.spatial import report
 from .compiler.spatial.buffer import Buffer
+from .compiler.spatial.exchange import exchange
 from .compiler.spatial.lanes import Lanes, Lists, Runs
 from .compiler.spatial.picture import picture
 from .compiler.spatial.private_buffer import Fed
@@ -155,8 +156,10 @@ class Design(Concerns):
                 "instead": "output" if cut.is_sum else "input"} for cut in self.pruned.cuts]
         shown = self.unrolled if self.pruned.packed is None and not self.functionality.added else self.pruned.unrolled
         made_of = None if refusal else self.elastic
+        moves = exchange(made_of, self.spatial) if made_of and self.balance else None
+        made |= {"gives": sorted(moves.gives), "takes": sorted(moves.takes)} if moves else {}
         text = "\n".join([report.explained(shown, self.transform, self.spatial, self.pruned, made_of, private), *behind,
-                          *(f"balance: {each}" for each in self.balance)])
+                          *(f"balance: {each}" for each in self.balance), *([str(moves)] if moves else [])])
         return Outcome({"indices": dict(self.unrolled.bounds), "transform": self.dataflow.rows,
                         "determinant": self.dataflow.determinant, "skips": list(map(str, self.pruned.skips)), "cut": cut,
                         **made, "wave": self.spatial.wave if self.pruned.is_static else (),
@@ -173,7 +176,8 @@ class Design(Concerns):
         else:
             drawn = picture(self.spatial, report.left(self.pruned, self.transform), title,
                             [f"{cut.use.variable} has {report.removed(cut, self.transform)}" for cut in self.pruned.cuts],
-                            waits=not self.pruned.is_static)
+                            not self.pruned.is_static,
+                            exchange(self.elastic, self.spatial) if self.elastic and self.balance else None)
         if path is not None:
             folder, name = beside(path, "path", ".svg")
             folder.write({name: drawn})

@@ -174,10 +174,16 @@ def _element(read: str, dtype: str = "int16") -> Any:
 
 @st.composite
 def _balances(draw: st.DrawFn, names: tuple[str, ...], time: int, bounds: Mapping[str, int]) -> list[Balance]:
-    """What moves along an index of PEs: by a shift or two, or by a queue."""
+    """What moves along an index of PEs: by a shift or two, or by a queue; of some places, or of all."""
     (k,) = sp.indices(names[time])
     index = sp.indices(draw(st.sampled_from([name for at, name in enumerate(names) if at != time])))[0]
-    where, grain = k >= draw(st.integers(1, max(1, bounds[names[time]] - 1))), draw(st.sampled_from(["row", "row", "pe"]))
+    at, grain = draw(st.integers(1, max(1, bounds[names[time]] - 1))), draw(st.sampled_from(["row", "row", "pe"]))
+    where = k < at if draw(st.integers(0, 3)) == 0 else k >= at
+    if draw(st.integers(0, 2)) == 0:
+        other, = sp.indices(draw(st.sampled_from([name for nth, name in enumerate(names) if nth != time]))) if grain == "pe" \
+            else (index,)
+        place = draw(st.integers(0, max(0, bounds[str(other)] - 1)))
+        where &= draw(st.sampled_from([other >= place, other <= place, other != place]))
     kind = draw(st.integers(0, 3))
     if kind == 0:
         return [sp.work_queue(index, where=where, grain=grain)]

@@ -112,7 +112,7 @@ class Skip:
 
     def holds(self, point: Mapping[str, int]) -> bool:
         """Whether a static condition holds at a point."""
-        return _holds(self.where, point)
+        return holds(self.where, point)
 
     def __str__(self) -> str:
         kept = f", {self.keep} of {self.of} stay" if self.of else ""
@@ -192,9 +192,10 @@ def indices_of(condition: Condition) -> tuple[str, ...]:
     return tuple(dict.fromkeys(index for each in sums for index, _ in each.terms))
 
 
-def _holds(condition: Condition, point: Mapping[str, int]) -> bool:
+def holds(condition: Condition, point: Mapping[str, int]) -> bool:
+    """Whether a condition on indices alone holds at a point."""
     if isinstance(condition, Compare):
         return RELATIONS[condition.relation](condition.sum.at(point))
     assert isinstance(condition, Both | Either), "it is static"
-    sides = (_holds(side, point) for side in (condition.first, condition.second))
+    sides = (holds(side, point) for side in (condition.first, condition.second))
     return all(sides) if isinstance(condition, Both) else any(sides)

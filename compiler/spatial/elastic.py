@@ -43,11 +43,12 @@ from ...hw.arch.errors import UserError
 from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, width
 from ...hw.arch.reduction import ADD, NAMES, NEUTRAL, TIMES, begins
 from ...hw.arch.spatial import MOST_CELLS, Shaped
-from ..lang.balance import PE, Balance
+from ..lang.balance import Balance
 from ..lang.recurrence import INPUT, OUTPUT, Call, Expr, Number, Read
 from ..lang.sparsity import Skip, dependencies, fibers, zeros
 from .balance import balanced
 from .merged import End, merged
+from .moving import Moving, Spot, moving, spots
 from .operands import Operand, Usual, usual
 from .points import Point
 from .prune import Pruned
@@ -61,7 +62,7 @@ def elastic(pruned: Pruned, transform: Transform, name: str = "array", balance: 
     """The elastic array of a space, balanced or not."""
     maker = _Maker(pruned, transform, name)
     made = maker.made()
-    return balanced(made, balance, maker.rows(balance[0])) if balance else made
+    return balanced(made, *maker.moving(balance)) if balance else made
 
 
 class _Maker:
@@ -98,13 +99,12 @@ class _Maker:
         return Elastic(self.name, tuple(self.extents.items()), self.time, shaped[INPUT], shaped[OUTPUT], tuple(self.units),
                        tuple(self.links), found, carried, tuple(self.inputs), tuple(self.outputs))
 
-    def rows(self, balance: Balance) -> dict[str, tuple[int, Point]]:
-        """For each PE its row, and its place there where it takes work on its own."""
-        if balance.index not in self.space:
-            raise UserError(f"{balance.index} is no index of PEs", "balance", f"balance {' or '.join(self.space)}")
-        beside = [index for index in self.space if index != balance.index] if balance.grain == PE else []
-        return {_name(self._at(place)): (place[balance.index], tuple(place[index] for index in beside))
-                for place in self._places()}
+    def moving(self, balance: Sequence[Balance]) -> tuple[list[Moving], dict[str, Spot]]:
+        """What of the work of PEs may move, and for each PE its row, and its place there."""
+        at = {pe_name(self._at(place)): place for place in self._places()}
+        rows = dict(zip(at, spots(balance[0], self.space, [*at.values()])))
+        return [moving(each, {**self.bounds, **self.extents}, self.time, self.skipped, [*zip(rows.values(), at.values())])
+                for each in balance], rows
 
     def _check(self) -> None:
         """UserError for what has no elastic array."""
@@ -178,11 +178,11 @@ class _Maker:
 
     def _pes(self) -> None:
         """All PEs with what they take from each other and from ports."""
-        sources = {(_name(self._at(place)), each.name): self._source(each, place)
+        sources = {(pe_name(self._at(place)), each.name): self._source(each, place)
                    for place in self._places() for each in self.parts.operands}
         counts: dict[End, int] = {}
         for place in self._places():
-            name = _name(self._at(place))
+            name = pe_name(self._at(place))
             for each in self.parts.operands:
                 giver = sources[name, each.name]
                 if giver is None:
@@ -196,7 +196,7 @@ class _Maker:
         row = next((each.name for each in self.parts.operands if rows and rows[0] in each.indices and self._form(each) == WORD),
                    "")
         for place in self._places():
-            name = _name(self._at(place))
+            name = pe_name(self._at(place))
             operands = [Taken(each.name, self.recurrences.bits(each.tensor), self._form(each), counts.get((name, each.name), 0))
                         for each in self.parts.operands]
             logic, reduction = self._logic(self.parts.value), self.parts.reduction
@@ -205,7 +205,7 @@ class _Maker:
             for total, way in self._chained(place):
                 operands.append(Taken(total, self.bits, FIBER))
                 logic = Apply(reduction, (Feed(total, 0), logic))
-                self.links.append(Link((_name(self._at({**place, way: place[way] - 1})), "o"), (name, total)))
+                self.links.append(Link((pe_name(self._at({**place, way: place[way] - 1})), "o"), (name, total)))
             bits = {each.name: each.bits for each in operands}
             # Sums and products are the same in parts whether they wrap or not.
             if reduction not in NEUTRAL and (wide := width(self._logic(self.parts.value), bits.__getitem__)) > self.bits:
@@ -242,7 +242,7 @@ class _Maker:
         for variable, way in reversed(operand.ways):
             if way == self.time or not place[way]:
                 continue
-            return None if (variable, way) in self.cut else _name(self._at({**place, way: place[way] - 1}))
+            return None if (variable, way) in self.cut else pe_name(self._at({**place, way: place[way] - 1}))
         return None
 
     def _input(self, operand: Operand, place: Place) -> str:
@@ -270,7 +270,7 @@ class _Maker:
         result = self.parts.indices
         rows = [index for index in result if index in self.skipped and index in self.space]
         lanes: dict[tuple[tuple[str, int], ...], End] = {
-            tuple(place.items()): (_name(self._at(place)), "o") for place in self._places()
+            tuple(place.items()): (pe_name(self._at(place)), "o") for place in self._places()
             if not self._is_chain or all(self._is_last(place, way) for way in self.ways)}
         for row in rows:
             lanes = self._spread(lanes, row)
@@ -342,5 +342,6 @@ def _text(at: Sequence[int]) -> str:
     return "_".join(str(each) if each >= 0 else f"m{-each}" for each in at)
 
 
-def _name(at: Point) -> str:
+def pe_name(at: Point) -> str:
+    """The unit of the PE at a position."""
     return f"pe_{_text(at)}"

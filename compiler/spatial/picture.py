@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from ...hw.arch.spatial import Cell, Port, Position, Spatial
+from .exchange import Exchange
 from .report import STAYS, Way
 
 PITCH, SIZE, MARGIN, TOP = 116, 64, 70, 96
@@ -24,8 +25,10 @@ font-weight: 600; } .wire { fill: none; stroke-width: 2; } .port { stroke: #868e
 """
 
 
-def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Sequence[str] = (), waits: bool = False) -> str:
-    """The picture as SVG text; `notes` are lines below it. With `waits` PEs wait for coordinates, and have no steps."""
+def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Sequence[str] = (), waits: bool = False,
+            moves: Exchange | None = None) -> str:
+    """The picture as SVG text; `notes` are lines below it. With `waits` PEs wait for coordinates, and have no steps; with
+    `moves` it says at each whether it may give work to others, or take it."""
     places = _places(spatial)
     colours = {name: _colour(at, len(spatial.variables)) for at, (name, _) in enumerate(spatial.variables)}
     right, bottom = (max(place[axis] for place in places.values()) + SIZE + MARGIN for axis in (0, 1))
@@ -36,7 +39,8 @@ def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Seque
     height = bottom + 24 + 22 * (len(ways) + len(notes))
     when = ("wait for coordinates: no step is known in advance" if waits
             else f"{spatial.steps} steps for an operation, the next one {spatial.interval} later")
-    facts = f"{len(spatial.cells)} PEs  ·  {when}  ·  in a PE: its place{'' if waits else ' and its steps'}"
+    facts = f"{len(spatial.cells)} PEs  ·  {when}  ·  in a PE: its place{'' if waits else ' and its steps'}" + \
+        (", and whether it may give work, or take it" if moves else "")
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
         f"<title>{escape(title or spatial.name)}</title><style>{STYLE}</style>",
@@ -44,7 +48,8 @@ def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Seque
         f'<text x="20" y="34" class="title">{escape(title or spatial.name)}</text>',
         f'<text x="20" y="56" class="quiet">{escape(facts)}</text>',
         *_wires(spatial, places, colours), *_ports(spatial, places),
-        *(_pe(cell, places[cell.position], 0 if waits else spatial.steps) for cell in spatial.cells), *legend]) + "\n</svg>\n"
+        *(_pe(cell, places[cell.position], 0 if waits else spatial.steps, moves) for cell in spatial.cells),
+        *legend]) + "\n</svg>\n"
 
 
 def _places(spatial: Spatial) -> dict[Position, tuple[int, int]]:
@@ -62,7 +67,7 @@ def _places(spatial: Spatial) -> dict[Position, tuple[int, int]]:
     return found
 
 
-def _pe(cell: Cell, at: tuple[int, int], steps: int) -> str:
+def _pe(cell: Cell, at: tuple[int, int], steps: int, moves: Exchange | None) -> str:
     """steps: of an operation; 0 where none is known in advance."""
     x, y = at
     first, last = (min(cell.steps), max(cell.steps)) if steps else (0, 0)
@@ -70,9 +75,10 @@ def _pe(cell: Cell, at: tuple[int, int], steps: int) -> str:
     fill = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
     place = ", ".join(map(str, cell.position))
     span = str(first) if first == last else f"{first}–{last}"
-    below = f'<text x="{x + SIZE // 2}" y="{y + 48}" class="mid span">{span}</text>' if steps else ""
+    below = span if steps else ", ".join(moves.of(cell.position)) if moves else ""
+    below = f'<text x="{x + SIZE // 2}" y="{y + 48}" class="mid span">{below}</text>' if below else ""
     return (f'<rect x="{x}" y="{y}" width="{SIZE}" height="{SIZE}" rx="8" fill="{fill}" stroke="#3b5bdb"/>'
-            f'<text x="{x + SIZE // 2}" y="{y + (28 if steps else 36)}" class="mid">{place}</text>{below}')
+            f'<text x="{x + SIZE // 2}" y="{y + (28 if below else 36)}" class="mid">{place}</text>{below}')
 
 
 def _wires(spatial: Spatial, places: Mapping[Position, tuple[int, int]], colours: Mapping[str, str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ Source:  Stellar IV-B, Listing 5, Fig. 4 and 10b.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError
@@ -71,8 +71,8 @@ class Pruned:
         return next((skip for skip in self.skips if skip.of), None)
 
 
-def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] = ()) -> Pruned:
-    """A space under checked skips and a balance."""
+def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] = (), space: Collection[str] = ()) -> Pruned:
+    """A space under checked skips and a balance.  space: the indices of PEs."""
     optimistic = [skip for skip in skips if skip.of]
     if optimistic and len(skips) > 1:
         raise UserError("an optimistic skip stands beside another one", str(optimistic[0]), "use it alone")
@@ -88,7 +88,7 @@ def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] 
         if skip.is_static and on_digits(skip, places(unrolled.recurrences)) != skip:
             raise UserError("its condition leaves out points of a tree, whose levels are then not of one size", str(skip),
                             "leave the tree out, or the skip")
-    reasons = _reasons(unrolled, skips, [each for each in balance if each.grain == PE])
+    reasons = _reasons(unrolled, skips, [each for each in balance if each.grain == PE], space)
     if not skips:
         return Pruned(unrolled, (), ())
     work = _Pruner(unrolled, reasons, [skip for skip in skips if skip.is_static])
@@ -100,7 +100,7 @@ def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] 
 Reason = tuple[Skip | Balance, str, str]
 
 
-def _reasons(unrolled: Unrolled, skips: Sequence[Skip], apart: Sequence[Balance]) -> dict[Use, Reason]:
+def _reasons(unrolled: Unrolled, skips: Sequence[Skip], apart: Sequence[Balance], space: Collection[str]) -> dict[Use, Reason]:
     """By connection that is cut: the skip, what it skips, and the index by which it is found; or the balance, and along which
     index."""
     found: dict[Use, Reason] = {}
@@ -111,9 +111,8 @@ def _reasons(unrolled: Unrolled, skips: Sequence[Skip], apart: Sequence[Balance]
                 if distance and index in by and use not in found:
                     found[use] = written[by[index]], skipped, index
         for each in apart:
-            # Its other indices are space, or the balance is refused.
             for index, distance in zip(unrolled.bounds, use.distance, strict=True):
-                if distance and index != each.part and use not in found:
+                if distance and index in space and use not in found:
                     found[use] = each, "", index
     return found
 

@@ -130,8 +130,13 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
     inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0])) if givers else 0
     begins = tuple(port.begin for port in ports)
-    if not any(begins):
+    if len({(port.begin, port.end) for port in ports}) == 1:
         begins = ()
+    elif any(port.begin == 0 and port.end == elastic.MOST_EXTENT for port in ports):
+        raise stored.mistake(f"some PEs take fibers of {name} whole, as they neither give nor take work, and others in two "
+                             "parts, for which a buffer has banks of their own",
+                             "let all PEs give or take work, by a balance without a condition on their indices, or leave the "
+                             "buffer out")
     elif kind in (DENSE, BITVECTOR):
         raise stored.mistake(f"its last level is {kind}, of which banks count coordinates, but fibers of {name} are "
                              "parted where work moves", "make it compressed, or a linked list")

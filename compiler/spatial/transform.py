@@ -61,6 +61,10 @@ class Transform:
         """The axes of space."""
         return self.rows[:-self.time_axes]
 
+    def placed(self, indices: Sequence[str]) -> tuple[str, ...]:
+        """Those of the indices along which PEs change."""
+        return tuple(index for at, index in enumerate(indices) if any(row[at] for row in self.space))
+
     @property
     def determinant(self) -> int:
         """Of the matrix; of so many points of space-time one is computed."""
