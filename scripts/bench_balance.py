@@ -1,4 +1,5 @@
 """Two rows of PEs, of which one has several times the work of the other, or one PE of each: the time with and without balance.
+Likewise four rows, of which one takes the work of one other, or each that of all.
 
 Source: Stellar III-D, Fig. 6: of two rows the ideal gain is 4/3 for work of 2:1, 8/5 for 4:1.
 """
@@ -31,6 +32,9 @@ def measured() -> Iterator[tuple[str, Shared, float]]:
                measure(ratio), ideal)
         yield (f"two rows with PEs of work {ratio}:1 in each, 30 operations: cycles alone; with a queue of PEs; mean load of a "
                "PE", measure_apart(ratio), ideal)
+    few, every = measure_few()
+    for what, found in (("shift of four PEs to four", few), ("queue of all", every)):
+        yield (f"16 PEs with work 8, 5, 5 and 2, 30 operations: cycles alone; with a {what}; mean load of a PE", found, 8 / 5)
 
 
 def measure(ratio: int) -> Shared:
@@ -69,3 +73,26 @@ def measure_apart(ratio: int) -> Shared:
     assert np.array_equal(without.value, shared.value), "a balance changes no result"
     assert without.cycles and shared.cycles, "the engine counts cycles"
     return Shared(without.cycles, shared.cycles, int(np.count_nonzero(given)) // 4)
+
+
+def measure_few() -> tuple[Shared, Shared]:
+    """Four rows of four PEs, of which the first has a quarter of the nonzeros of the last one, others between: the first row
+    takes work of the last one alone, or any PE that of any other one."""
+    i, j, k = sp.indices("i j k")
+    (a,) = sp.inputs("A")
+    alone = sp.Design(sp.functionality("C(i,j) = A(i,j,k) * B(k,j)"), sp.Transform([[1, 0, 0], [0, 1, 0], [1, 1, 1]]),
+                      {"i": 4, "j": 4, "k": COLUMNS}, sparsity=[sp.skip(k, where=a(i, j, k) == 0)])
+    random = np.random.default_rng(2)
+    given = np.zeros((OPERATIONS, 4, 4, COLUMNS), np.int64)
+    for operation, row, column in np.ndindex(OPERATIONS, 4, 4):
+        count = COLUMNS * 3 // 32 * (2, 5, 5, 8)[row]
+        given[operation, row, column][random.permutation(COLUMNS)[:count]] = random.integers(1, 99, count)
+    other = random.integers(-99, 99, (OPERATIONS, COLUMNS, 4))
+    moves = k >= COLUMNS // 2
+    without, *shared = (replace(alone, balance=balance).run("tokens", A=given, B=other) for balance in (
+        (), [sp.shift(i, to=0, where=moves & (i == 3), grain="pe")], [sp.work_queue(i, where=moves, grain="pe")]))
+    assert all(np.array_equal(without.value, each.value) for each in shared), "a balance changes no result"
+    found = [Shared(without.cycles, each.cycles, int(np.count_nonzero(given)) // 16) for each in shared
+             if without.cycles and each.cycles]
+    few, every = found
+    return few, every
