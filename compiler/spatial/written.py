@@ -13,7 +13,7 @@ from itertools import product
 
 from ...hw.arch.elastic import ALONG, FIBER, Elastic
 from ...hw.arch.errors import UserError, many
-from ...hw.arch.private_buffer import DENSE, LINKED
+from ...hw.arch.private_buffer import DENSE
 from ...hw.arch.spatial import Spatial
 from ...hw.arch.written import Written
 from ...hw.arch.written_chain import ChainedWritten
@@ -54,9 +54,6 @@ def _wrong(buffer: Buffer, dimensions: int) -> Iterator[tuple[str, str]]:
                "give a level for each")
     if sorted(buffer.order) != list(range(dimensions)):
         yield f"its order is {', '.join(map(str, buffer.order))}", f"give each of 0 to {dimensions - 1} once"
-    if LINKED in buffer.levels[:-1]:
-        yield ("a level above another one is linked lists, whose nodes have places of no coordinate",
-               "make it compressed, or a bitvector")
     if buffer.operations > 1 and any(kind != DENSE for kind in buffer.levels[:-1]):
         yield (f"a tensor is of {buffer.operations} operations, and a level above another one is not dense",
                "make all but the last one dense, or leave out operations")

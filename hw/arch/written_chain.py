@@ -2,6 +2,7 @@
 
     compressed, compressed          rows without an element are not stored
     compressed, dense, dense        blocks are, if one of their elements is there, with all of them
+    linked list, compressed         as the first; a place of a node that no coordinate has is a row, too, which is empty
 
 Source: Stellar III-E and IV-C (axes of buffers, written as they are read).
 """
@@ -17,7 +18,7 @@ from typing import Annotated, NamedTuple
 from .chain import Link, chain
 from .check import Misfit, OneOf, Tuple
 from .level_arrays import LevelArray, chain_arrays, level_arrays
-from .private_buffer import BITVECTOR, COMPRESSED, DENSE, KINDS, LINKED, Level
+from .private_buffer import DENSE, KINDS, LINKED, Level
 from .spatial import Shaped
 from .token import DATA_BITS
 from .written import Written
@@ -106,13 +107,19 @@ class ChainedWritten(Written):
         yield from super()._misfits()
         if len(self.above) != len(self.tensor.shape) - 1 or set(self.above) <= {DENSE}:
             yield Misfit("above", f"is {', '.join(self.above)}", "give a kind for each level above the last, not all dense")
-        elif LINKED in self.above:
-            yield Misfit("above", "has linked lists, whose nodes have places that no coordinate has", "make them compressed")
+        elif LINKED in self.above and self.node * self._block > self.words:
+            yield Misfit("words", f"are {self.words}, but a node is {self.node} x {self._block:,}",
+                         "give smaller nodes, or more words")
         if self.operations > 1:
             yield Misfit("operations", f"are {self.operations} of levels behind each other", "give 1")
 
     @property
     def least(self) -> int:
+        return self._block
+
+    @property
+    def _block(self) -> int:
+        """Values of a position in front of the dense levels that are innermost."""
         dense = itertools.takewhile(lambda level: level.kind == DENSE, reversed(self.levels))
         return prod(level.extent for level in dense)
 
@@ -141,7 +148,7 @@ class ChainedWritten(Written):
         """Where fibers are left out, from the last level on outwards."""
         found, group = list[Split](), 1
         for link in reversed(self.links[:-1]):
-            if link.kind in (COMPRESSED, BITVECTOR):
+            if link.kind != DENSE:
                 named = Shaped(f"{self.tensor.name}_level{link.nth}", 1, (link.extent,))
                 found.append(Split(WrittenLevel(named, link, False), link.extent, group))
                 group = 1

@@ -60,6 +60,11 @@ def _chained(kind: ChainedWritten, fibers: Sequence[Fiber]) -> dict[str, list[in
     levels, stored = level_blocks(values.reshape(extents), kind.levels, kind.node, elements=there.reshape(extents))
     if len(stored) > kind.words:
         raise too_many(kind)
+    sizes = {link.nth: link.nodes for link in kind.links if link.kind == LINKED}
+    for nth, arrays in levels:
+        if nth in sizes and arrays["heads"][-1] > sizes[nth]:
+            raise UserError(f"level {nth} of a tensor has more nodes of {kind.node} than the {sizes[nth]:,} that its buffer "
+                            "has room for", f"buffers: {kind.tensor.name}", f"give more words, up to {MOST_WORDS:,}")
     found = dict[str, list[int]]()
     for nth, arrays in levels:
         for name, words in arrays.items():

@@ -71,7 +71,8 @@ def parts() -> Side:
         "none": Between(CountedLevel(EXTENT, True)), "picker": Picked(), "closing": Between(Closing()),
         "bits": Between(SomeBitRows(2, 3)),
         "lists": Held(SomeLists(1, 2, 1), {"finished": FINISHED}, True), "drain": Between(SegmentsDrain()),
-        "dropper": Dropper(1), "groups": Dropper(2), "without values": Between(FiberDropper(2, 2, 0))})
+        "dropper": Dropper(1), "groups": Dropper(2), "without values": Between(FiberDropper(2, 2, 0)),
+        "nodes": Dropper(2, 2), "larger nodes": Dropper(1, 4)})
 
 
 class Picked(Between):
@@ -95,10 +96,12 @@ class Picked(Between):
 class Dropper(Between):
     """A dropper of groups of fibers, of which the coordinate is told before anything of them leaves."""
 
-    def __init__(self, group: int) -> None:
-        self.group = group
+    def __init__(self, group: int, node: int = 1) -> None:
+        self.group, self.node = group, node
         wires = {"told": 1} | ({"pending": 2, "fiber": 1} if group > 1 else {"pending": 1})
-        super().__init__(FiberDropper(EXTENT, group, 1), {name: (f"part.{name}", bits) for name, bits in wires.items()})
+        wires |= {"pads": 1, "place": (node - 1).bit_length(), "coordinate": 2, "gone": 2, "passes": 1,
+                  "fills": 1} if node > 1 else {}
+        super().__init__(FiberDropper(EXTENT, group, 1, node), {name: (f"part.{name}", bits) for name, bits in wires.items()})
 
     def build(self, m: Module) -> None:
         super().build(m)
@@ -107,8 +110,37 @@ class Dropper(Between):
         o = part.o
         fiber = probe.fiber if self.group > 1 else 0
         always(m, "fibers that are held back are of this group", probe.pending <= fiber)
-        always(m, "what leaves is of a group that was told", ~o.valid | probe.told | is_done(o.payload.crd))
+        pads = probe.pads if self.node > 1 else 0
+        always(m, "what leaves is of a group that was told, or fills a node",
+               ~o.valid | probe.told | pads | is_done(o.payload.crd))
+        if self.node > 1:
+            self.fills_nodes(m, fiber)
         always(m, "an element leaves behind all fibers in front of it", ~o.valid | o.payload.crd.control | (probe.pending == 0))
+
+    def fills_nodes(self, m: Module, fiber: Any) -> None:
+        """Fibers that leave are counted: where no fiber of the level is under way they are those of whole nodes."""
+        part: Any = self.made
+        probe: Any = self
+        o = part.o
+        stops = is_stop(o.payload.crd)
+        fibers = Signal(range(self.group * self.node))      # a power of two, so that it counts around
+        m.d.sync += fibers.eq(fibers + (o.valid & o.ready & stops))
+        groups = (probe.place - probe.told).shift_left(self.group.bit_length() - 1)
+        # And what left of a step that goes on, as its coordinate has not left.
+        counted = groups + fiber - probe.pending + (probe.gone[0] & stops)
+        always(m, "fibers of no coordinate yet are held back", probe.told | probe.pads | (probe.pending == fiber))
+        always(m, "they leave in front of the element that is there",
+               ~probe.told | (probe.pending == 0) | (part.i.valid & probe.fills))
+        always(m, "fibers that left are those of coordinates and places", fibers == counted[:len(fibers)])
+        always(m, "what left of a step has been there",
+               ~probe.gone[0] | (part.i.valid & (probe.passes | probe.fills | probe.pads)))
+        always(m, "a node is filled where it is not whole, and by empty fibers",
+               ~probe.pads | ((probe.place != 0) & ~probe.told & (probe.pending == 0) & (~o.valid | stops)))
+        always(m, "a node is filled behind the last coordinate alone", ~probe.pads | (probe.coordinate == 0))
+        always(m, "what comes waits while a node is filled", ~probe.pads | ~part.i.ready)
+        always(m, "coordinates are of the extent", probe.coordinate < EXTENT)
+        always(m, "a fiber of the level begins with a node",
+               (probe.coordinate != 0) | probe.told | probe.pads | (probe.place == 0))
 
 
 RESULT = ChainedWritten(Shaped("C", 2, (2, 3)), (0, 1), ("C_0", "C_1"), COMPRESSED, 16, above=(COMPRESSED,))

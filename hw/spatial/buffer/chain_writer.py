@@ -38,7 +38,7 @@ class ChainWriter(Component):
     i, overflow         As of `FormatWriter`.
     segments0, ... : Out(stream)        The arrays, each behind its length.
 
-    Timing: that of a `FiberDropper` for each level, with two entries behind it, and of the writers.
+    Timing: that of a `FiberDropper` for each level above the last one, with two entries behind it, and of the writers.
     Source: Stellar III-E and IV-C.
     """
 
@@ -61,7 +61,7 @@ class ChainWriter(Component):
         levels = []
         for split in self.written.splits:
             nth = split.level.link.nth
-            m.submodules[f"dropper{nth}"] = dropper = macro(FiberDropper(split.extent, split.group, bits))
+            m.submodules[f"dropper{nth}"] = dropper = macro(FiberDropper(split.extent, split.group, bits, split.level.node))
             m.submodules[f"left{nth}"] = held = macro(Fifo2(pair(bits)))
             m.submodules[f"crd{nth}"] = crds = macro(Fifo2(pair(0)))
             lead(m, left, dropper.i)

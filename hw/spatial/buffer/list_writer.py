@@ -34,8 +34,8 @@ class ListWriter(FormatWriter):
         written = self.written
         size, shift = written.node, written.node.bit_length() - 1
         places = written.nodes * size
-        stores, there = self.begin(m, {"heads": written.fibers + 1, "links": written.nodes, "coordinates": places,
-                                       "values": places})
+        stores, there = self.begin(m, {"heads": written.fibers + 1, "links": written.nodes,
+                                       **{name: places for name, _ in self.elements}})
         heads, links = stores["heads"], stores["links"]
         # The last node of each list, in all operations of a tensor but the first.
         m.submodules.tails = tails = macro(Sram(max(2, 1 << (written.fibers - 1).bit_length()), 1))
@@ -53,7 +53,7 @@ class ListWriter(FormatWriter):
             tails.address.eq(fiber), tails.data.eq(tail),
             heads.count.eq(written.fibers + 1 if self.is_exact else fiber + 1), links.count.eq(used)]
         takes = Signal()
-        for name, data in (("coordinates", self.i.payload.crd.data), ("values", self.value)):
+        for name, data in self.elements:
             store = stores[name]
             m.d.comb += [store.write.eq(whole_lanes(store, takes)), store.data.eq(data), store.count.eq(used << shift),
                          store.address.eq((Mux(opens, used, tail) << shift) + Mux(opens, 0, at))]

@@ -62,10 +62,10 @@ class _Dropper:
     """Gives the coordinates that have an element in their fibers, and these fibers; both wait behind it."""
 
     def __init__(self, split: Split) -> None:
-        self._extent, self._group = split.extent, split.group
+        self._extent, self._group, self._node = split.extent, split.group, split.level.node
         self.held, self.crds = deque[int](), deque[int]()
-        self._coordinate = self._fiber = self._pending = 0
-        self._told = False
+        self._coordinate = self._fiber = self._pending = self._place = 0
+        self._told = self._pads = False
         self._gone = [False, False]         # of the token that is there: as it is, and as a coordinate
         self._room = [True, True]
         self._given: list[int | None] = [None, None]
@@ -77,6 +77,8 @@ class _Dropper:
 
     def step(self, token: int) -> bool:
         """Do a cycle, in which a token is there; whether it is taken."""
+        if self._pads:
+            return self._pad()
         last = token == STOP and self._fiber == self._group - 1
         closes = last and self._coordinate == self._extent - 1
         names, fills = token >= 0 and not self._told, token >= 0 and self._told and self._pending > 0
@@ -90,7 +92,7 @@ class _Dropper:
             return False
         self._gone = [False, False]
         if names:
-            self._told = True
+            self._told, self._place = True, (self._place + 1) % self._node
         elif fills:
             self._pending -= 1
         elif token == STOP:
@@ -99,7 +101,18 @@ class _Dropper:
             self._told = self._told and not last
             if last:
                 self._coordinate = 0 if closes else self._coordinate + 1
+            self._pads = closes and self._place > 0
         return not (names or fills)
+
+    def _pad(self) -> bool:
+        """A fiber of a place of a node that no coordinate has leaves, if there is room; what is there waits."""
+        if self._room[0]:
+            self._given[0] = STOP
+            self._fiber = (self._fiber + 1) % self._group
+            if not self._fiber:
+                self._place = (self._place + 1) % self._node
+                self._pads = self._place > 0
+        return False
 
     def end(self) -> None:
         """The end of a cycle."""

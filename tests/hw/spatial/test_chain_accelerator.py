@@ -235,31 +235,72 @@ def test_blocks_of_scipy_come_and_go_as_they_lie() -> None:
     assert 0 < np.count_nonzero(matrix.data) < matrix.data.size
 
 
-@pytest.mark.slow
-def test_four_levels_without_zeros_come_and_go_on_one_port() -> None:
-    """Every array of the result but the values is that of the operand, as scales are not 0."""
-    made = blocks(("compressed", "bitvector", "compressed", "compressed"), 1)
-    for seed in range(4):
+LISTED = "linked list", "bitvector", "linked list", "compressed"
+
+
+class Scaled:
+    """Tensors of blocks without zeros and what scales their columns, in memory, and their results behind `BYTES`."""
+
+    def __init__(self, made: AcceleratorDesign, seed: int, count: int) -> None:
         random = np.random.default_rng(seed)
-        a, scale = random.integers(-99, 99, (4, 2, 3, 2, 3)), random.integers(1, 99, (3, 3))
-        for shape, density in (((4, 2, 3, 2, 3), 0.5), ((4, 2, 3, 2, 1), 0.6), ((4, 2, 1, 1, 1), 0.7)):
-            a *= random.random(shape) < density
-        arrays, begins = stacked(bank(made, "A"), a)
-        memory, lead = bytearray(2 * BYTES), next(iter(arrays.values())).itemsize
-        memory[:scale.size * 2] = scale.astype(np.int16).tobytes()
-        places = [0x100 + 0x400 * nth for nth in range(len(arrays))]
-        for at, array in zip(places, arrays.values(), strict=True):
+        self.made = made
+        self.a, self.scale = random.integers(-99, 99, (count, 2, 3, 2, 3)), random.integers(1, 99, (3, 3))
+        for shape, density in (((count, 2, 3, 2, 3), 0.5), ((count, 2, 3, 2, 1), 0.6), ((count, 2, 1, 1, 1), 0.7)):
+            self.a *= random.random(shape) < density
+        self.arrays, self.begins = stacked(bank(made, "A"), self.a)
+        self.places = [0x100 + 0x400 * nth for nth in range(len(self.arrays))]
+        self.lead = next(iter(self.arrays.values())).itemsize
+
+    def operands(self, commands: Program, begin: int) -> None:
+        commands.move("x", 0, (3, 1), (3, 3), 1)
+        commands.arrays("A_values", (self.places[0] + self.lead * begin, *self.places[1:]), 1)
+
+    def check(self, commands: Program) -> None:
+        """Every array of the result but the values is that of the operand, as scales are not 0; not what no place of a node
+        has."""
+        memory = bytearray(2 * BYTES)
+        memory[:self.scale.size * 2] = self.scale.astype(np.int16).tobytes()
+        for at, array in zip(self.places, self.arrays.values(), strict=True):
             memory[at:at + array.nbytes] = array.tobytes()
-        commands = Program(made.kind)
-        for begin in begins:
-            commands.move("x", 0, (3, 1), (3, 3), 1)
-            commands.arrays("A_values", (places[0] + lead * begin, *places[1:]), 1)
-            commands.arrays("Y_values", (BYTES + places[0] + lead * begin, *(BYTES + at for at in places[1:])), 2)
         commands.wait()
-        found, _ = made.run(commands, bytes(memory))
-        for at, (name, array) in zip(places, arrays.items(), strict=True):
-            wanted = (a * scale[:, None])[a != 0].astype(np.int32) if name == "values" else array
-            assert np.array_equal(np.frombuffer(found, wanted.dtype, len(wanted), BYTES + at), wanted), (seed, name)
+        found, _ = self.made.run(commands, bytes(memory))
+        for at, (name, array) in zip(self.places, self.arrays.items(), strict=True):
+            wanted = (self.a * self.scale[:, None])[self.a != 0].astype(np.int32) if name == "values" else array
+            got = np.frombuffer(found, wanted.dtype, len(wanted), BYTES + at)
+            links = self.arrays.get(name.replace("coordinates", "links"))
+            if links is not None and name.startswith("coordinates"):
+                there = (np.arange(4) < (links >> 16)[:, None]).reshape(-1)
+                got, wanted = got[there], wanted[there]
+            assert np.array_equal(got, wanted), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("levels", [("compressed", "bitvector", "compressed", "compressed"), LISTED])
+@pytest.mark.parametrize("seed", range(4))
+def test_four_levels_without_zeros_come_and_go_on_one_port(levels: "tuple[str, ...]", seed: int) -> None:
+    made = blocks(levels, 1)
+    scaled, commands = Scaled(made, seed, 4), Program(made.kind)
+    for begin in scaled.begins:
+        scaled.operands(commands, begin)
+        commands.arrays("Y_values", (BYTES + scaled.places[0] + scaled.lead * begin,
+                                     *(BYTES + at for at in scaled.places[1:])), 2)
+    scaled.check(commands)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_arrays_of_a_result_of_lists_leave_in_any_order(seed: int) -> None:
+    """Each by a request of its own, on one port."""
+    made = blocks(LISTED, 1)
+    scaled, commands = Scaled(made, seed, 1), Program(made.kind)
+    scaled.operands(commands, 0)
+    names = [*scaled.arrays]
+    for nth in np.random.default_rng(seed).permutation(len(names)):
+        array = scaled.arrays[names[nth]]
+        counted = made.kind.streams[commands.index(f"Y_{names[nth]}")].is_counted
+        size = 2 if names[nth] == "values" else array.itemsize.bit_length() - 1
+        commands.request(f"Y_{names[nth]}", BYTES + scaled.places[nth], [] if counted else [(len(array), len(array), 1)], size)
+    scaled.check(commands)
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def bench(letters: str) -> Bench:
 
 
 @pytest.mark.parametrize("letters", ["cl", *(pytest.param(each, marks=pytest.mark.slow) for each in (
-    "dd", "dc", "db", "dl", "cc", "cd", "bb", "ccc", "cdd", "bdc"))])
+    "dd", "dc", "db", "dl", "cc", "cd", "bb", "ccc", "cdd", "bdc", "ld", "ll", "dlc", "ldb", "llc"))])
 @settings(max_examples=20)
 @given(tensors=st.integers(1, 6), density=st.sampled_from((0, 0.1, 0.5, 1)), seed=st.integers(0, 1 << 30))
 def test_the_last_word_leaves_in_the_cycle_of_the_verilog(letters: str, tensors: int, density: float, seed: int) -> None:
