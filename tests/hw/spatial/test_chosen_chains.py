@@ -1,12 +1,11 @@
 """A buffer gives rows that the nonzeros of another operand choose, behind levels that do not store all of them either."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-import scipy.sparse
+import tiled_products
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +21,6 @@ from sardonyx.hw.spatial.buffer.picker import Picker
 from sardonyx.runtime.data import fibers
 from sardonyx.runtime.data.chain_arrays import stacked
 from sardonyx.runtime.data.private_buffers import filled
-from sardonyx.runtime.spatial_commands import Program
 from sardonyx.sim.model import private_buffer as model
 from sardonyx.sim.rtl.bench import Bench
 
@@ -168,31 +166,14 @@ def test_each_product_of_a_batch_has_a_bank() -> None:
 @pytest.mark.parametrize("name", ["cc, shared", "rows"])
 def test_a_product_with_rows_that_are_not_all_stored_goes_from_memory_to_memory(name: str) -> None:
     """Two rows of A at a time, with the same B of 3 x 5, which has two rows with elements."""
-    array = design(name)
-    array = replace(array, buffers={**array.buffers, "C": sp.Buffer("dense", "compressed", words=32)})
-    random, accelerator = np.random.default_rng(1), array.accelerator()
+    array, random = design(name), np.random.default_rng(1)
     a, b = (random.integers(-128, 128, shape) * (random.random(shape) < 0.6) for shape in ((4, 3), (3, 5)))
     b[1] = 0
-    memory = bytearray(0xA00)
-    rows = scipy.sparse.csr_array(a)
-    bank = next(each.banks[0] for each in accelerator.kind.buffers if each.tensor == "B")
+    bank = next(each.banks[0] for each in array.private if each.tensor == "B")
     assert isinstance(bank, ChainedBank)
     arrays, (begin, *_) = stacked(bank, b[None])
     assert begin == 0
-    places = {0x100: rows.indptr.astype(np.int32), 0x180: rows.indices.astype(np.uint16), 0x200: rows.data.astype(np.int8)}
-    of_b = [0x600 + 0x80 * nth for nth in range(len(arrays))]
-    for at, words in (*places.items(), *zip(of_b, arrays.values(), strict=True)):
-        memory[at:at + words.nbytes] = words.tobytes()
-    program = Program(accelerator.kind)
-    program.arrays("B_values", of_b, 1)
-    for tile in range(2):
-        program.arrays("A_values", (0x100 + 2 * tile * 4, 0x180, 0x200), 0)
-        program.arrays("C_values", (0x300 + 2 * tile * 4, 0x380, 0x400), 2)
-    program.wait()
-    found, _ = accelerator.run(program, bytes(memory))
-    segments = np.frombuffer(found, np.int32, 5, 0x300)
-    coordinates, values = (np.frombuffer(found, kind, segments[-1], at) for kind, at in ((np.uint16, 0x380), (np.int32, 0x400)))
-    assert np.array_equal(scipy.sparse.csr_array((values, coordinates, segments), (4, 5)).toarray(), a @ b)
+    assert np.array_equal(tiled_products.product(array, a, [*arrays.values()], 5), a @ b)
 
 
 def test_explain_says_that_levels_are_searched() -> None:

@@ -1,11 +1,10 @@
 """A buffer gives whole rows that the nonzeros of another operand choose, whenever these are known."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-import scipy.sparse
+import tiled_products
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,6 @@ from sardonyx.hw.arch.token import MAYBE, stop
 from sardonyx.hw.spatial.buffer.row_bank import RowBank
 from sardonyx.runtime.data import fibers
 from sardonyx.runtime.data.private_buffers import filled
-from sardonyx.runtime.spatial_commands import Program
 from sardonyx.sim.model import private_buffer as model
 from sardonyx.sim.rtl.bench import Bench
 
@@ -125,26 +123,9 @@ def test_200_products_row_by_row_of_matrices_without_zeros_are_exact(name: str) 
 @pytest.mark.slow
 def test_a_product_row_by_row_goes_from_memory_to_memory() -> None:
     """All matrices in CSR, two rows of A at a time, with the same B of 3 x 5."""
-    array = design("shared")
-    array = replace(array, buffers={**array.buffers, "C": sp.Buffer("dense", "compressed", words=32)})
-    random, accelerator = np.random.default_rng(1), array.accelerator()
+    random = np.random.default_rng(1)
     a, b = (random.integers(-128, 128, shape) * (random.random(shape) < 0.5) for shape in ((4, 3), (3, 5)))
-    memory = bytearray(0x800)
-    for base, each in ((0x100, a), (0x300, b)):
-        rows = scipy.sparse.csr_array(each)
-        for at, words in ((0, rows.indptr.astype(np.int32)), (0x80, rows.indices.astype(np.uint16)),
-                          (0x100, rows.data.astype(np.int8))):
-            memory[base + at:base + at + words.nbytes] = words.tobytes()
-    program = Program(accelerator.kind)
-    program.arrays("B_values", (0x300, 0x380, 0x400), 0)
-    for tile in range(2):
-        program.arrays("A_values", (0x100 + 2 * tile * 4, 0x180, 0x200), 0)
-        program.arrays("C_values", (0x500 + 2 * tile * 4, 0x580, 0x600), 2)
-    program.wait()
-    found, _ = accelerator.run(program, bytes(memory))
-    segments = np.frombuffer(found, np.int32, 5, 0x500)
-    coordinates, values = (np.frombuffer(found, kind, segments[-1], at) for kind, at in ((np.uint16, 0x580), (np.int32, 0x600)))
-    assert np.array_equal(scipy.sparse.csr_array((values, coordinates, segments), (4, 5)).toarray(), a @ b)
+    assert np.array_equal(tiled_products.product(design("shared"), a, tiled_products.csr(b), 5), a @ b)
 
 
 def test_explain_says_by_whose_coordinates() -> None:
