@@ -25,6 +25,7 @@ import test_elastic
 import test_lane_phases
 import test_ledger
 import test_level_chains
+import test_outer_requests
 import test_parked
 import test_ports
 import test_row_products
@@ -63,6 +64,7 @@ PROOFS: dict[str, Callable[[], Harness]] = {
     "ledger": test_ledger.Asked,
     "level chains": test_level_chains.parts,
     "level feeders": test_level_chains.feeders,
+    "outer requests": lambda: test_outer_requests.Requested(test_outer_requests.KINDS["both"]),
     "parked": test_parked.Waiting,
     "port": lambda: test_dma.Asking(test_dma.WITH_LISTS),
     "row products": test_row_products.Whole,
@@ -101,6 +103,7 @@ ITSELF = {
     "ledger": ("Ledger",),
     "level chains": ("Closing", "CountedLevel", "Expander", "FiberDropper", "Picker", "SegmentsDrain", "SomeBitRows"),
     "level feeders": ("LinkFeeder",),
+    "outer requests": ("OuterRequests",),
     "parked": ("Parked",),
     "port": ("Port",),
     "rows": ("PortShare", "ResultBuffer", "SumBank", "WideBank", "WideResult"),
@@ -133,7 +136,7 @@ NO_STREAM = "it has no stream: it looks at others, and is simulated"
 NOT = {
     "BufferedArray": PARTS, "BufferedVectors": PARTS, "DmaEngine": PARTS,
     "Core": WHOLES, "OuterCore": WHOLES, "OuterProductArray": WHOLES, "SpatialAccelerator": WHOLES, "SpatialSystem": WHOLES,
-    "OuterFrame": ALONE, "OuterRequests": ALONE,
+    "OuterFrame": ALONE,
     "LaneWaits": NO_STREAM, "Quiet": NO_STREAM, "StallCounters": NO_STREAM, "Watchdog": NO_STREAM,
 }
 

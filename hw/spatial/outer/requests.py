@@ -40,7 +40,8 @@ class OuterRequests(wiring.Component):
     happened : In          The error of the array, or 0; one that lasts is told once.
     clear : In(1), error : Out, refused : Out(7)      As of `Decoder`.
 
-    Timing: a command a cycle; `issue` until the stream has no request, `wait` until what it names has ended.
+    Timing: a command a cycle; `issue` until the stream has no request, `wait` until what it names has ended. Neither waits for
+    a stream that itself waits for requests of others, as that would be for ever.
     Source: Stellar V, Table II and Listing 7; VI-C.
     """
 
@@ -95,7 +96,7 @@ class OuterRequests(wiring.Component):
         outside = Mux(which == self.result, word.rs1[31], word.rs1[30])
         with m.Switch(word.number):
             with m.Case(command.ISSUE):
-                self._issue(m, which, valid, wrong, done, issued)
+                self._issue(m, which, stands, valid, wrong, done, issued)
             with m.Case(command.SET_SRC_AND_DST):
                 self._begin(m, which, setting, wrong)
             with m.Case(command.SET_CONSTANT):
@@ -161,7 +162,8 @@ class OuterRequests(wiring.Component):
                 with m.If(setting):
                     m.d.sync += fields["typed"].eq(1)
 
-    def _issue(self, m: Module, which: Signal, valid: Value, wrong: Signal, done: Signal, issued: Signal) -> None:
+    def _issue(self, m: Module, which: Signal, stands: Value, valid: Value, wrong: Signal, done: Signal,
+               issued: Signal) -> None:
         job: Any = self.job
         address, first, last, span = (self._fields[name] for name in ("address", "first", "last", "span"))
         tensors = self.kind.tensors
@@ -172,14 +174,16 @@ class OuterRequests(wiring.Component):
                      for one, other in pairs).any()
         odd = ((address | first) % WORD_BYTES != 0) | ((which == self.result) & (first % NODE_BYTES != 0))
         is_ram = which == self.tensors
+        mine = Cat(which == n for n in range(len(self.kind.streams)))
         with m.If(~self._fields["known"]):
             m.d.comb += wrong.eq(command.REGIONS)
         with m.Elif(~self._fields["sized"] | (~is_ram & ~self._fields["typed"])):
             m.d.comb += wrong.eq(command.VALUE)
         with m.Elif((span == 0) | unlike | odd):
             m.d.comb += wrong.eq(command.SHAPE)
+        with m.Elif((mine & stands).any()):
+            m.d.comb += wrong.eq(command.ORDER)
         goes = Signal(name="issues")
-        mine = Cat(which == n for n in range(len(self.kind.streams)))
         # The memory of a core is filled before or behind what lanes do.
         apart: Value = (Mux(is_ram, ~self.given[:self.tensors].all(), ~self.given[self.tensors]) if self.kind.ram_bytes
                         else Const(1))

@@ -126,6 +126,8 @@ WRONG = {
     "no fibers": (changed(command.SET_SPAN, BOTH | 1, 0), command.SHAPE),
     "nodes that are not aligned": (changed(command.SET_METADATA_ADDRESS, DESTINATION, 4), command.SHAPE),
     "a wait for what is not asked for": ([*changed(command.SET_ADDRESS, SOURCE, 0)[:7], (command.WAIT, 2, 0)], command.ORDER),
+    "another request of a stream that waits for others": ([*changed(command.SET_ADDRESS, SOURCE, 0)[:7], (command.ISSUE, 0, 0)],
+                                                          command.ORDER),
     "a wait for a stream that there is not": ([(command.WAIT, 16, 0)], command.VALUE),
     "no room for nodes": (changed(command.SET_METADATA_ADDRESS, DESTINATION | 1 << 16, 64), command.TENSORS),
     "more rows than there are": (changed(command.SET_SPAN, BOTH | 1, 17), command.TENSORS),
