@@ -25,6 +25,7 @@ import test_elastic
 import test_lane_phases
 import test_ledger
 import test_level_chains
+import test_outer_frame
 import test_outer_requests
 import test_parked
 import test_ports
@@ -64,6 +65,7 @@ PROOFS: dict[str, Callable[[], Harness]] = {
     "ledger": test_ledger.Asked,
     "level chains": test_level_chains.parts,
     "level feeders": test_level_chains.feeders,
+    "outer frame": lambda: test_outer_frame.Framed("job"),
     "outer requests": lambda: test_outer_requests.Requested(test_outer_requests.KINDS["both"]),
     "parked": test_parked.Waiting,
     "port": lambda: test_dma.Asking(test_dma.WITH_LISTS),
@@ -103,6 +105,7 @@ ITSELF = {
     "ledger": ("Ledger",),
     "level chains": ("Closing", "CountedLevel", "Expander", "FiberDropper", "Picker", "SegmentsDrain", "SomeBitRows"),
     "level feeders": ("LinkFeeder",),
+    "outer frame": ("OuterFrame",),
     "outer requests": ("OuterRequests",),
     "parked": ("Parked",),
     "port": ("Port",),
@@ -131,12 +134,10 @@ WITHIN = {
 JOINED = "; that they are joined as they should be is simulated"
 PARTS = "it is made of parts that are proved" + JOINED
 WHOLES = "it is made of parts that are proved, and of others that are not" + JOINED
-ALONE = "it is made of no parts, and is simulated"
 NO_STREAM = "it has no stream: it looks at others, and is simulated"
 NOT = {
     "BufferedArray": PARTS, "BufferedVectors": PARTS, "DmaEngine": PARTS,
     "Core": WHOLES, "OuterCore": WHOLES, "OuterProductArray": WHOLES, "SpatialAccelerator": WHOLES, "SpatialSystem": WHOLES,
-    "OuterFrame": ALONE,
     "LaneWaits": NO_STREAM, "Quiet": NO_STREAM, "StallCounters": NO_STREAM, "Watchdog": NO_STREAM,
 }
 
