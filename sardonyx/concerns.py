@@ -158,7 +158,9 @@ class Concerns:
     @functools.cached_property
     def unrolled(self) -> Unrolled:
         """Every value at every point."""
-        return unroll(self.functionality, self.bounds)
+        # Of other skips it is not known yet which points they leave.
+        has_all = isinstance(self.dataflow, Transform) and not any(skip.is_static or skip.of for skip in self._skips)
+        return unroll(self.functionality, self.bounds, self.transform if has_all else None)
 
     @functools.cached_property
     def pruned(self) -> Pruned:

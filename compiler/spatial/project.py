@@ -21,11 +21,12 @@ import numpy as np
 
 from ...hw.arch.errors import UserError, many
 from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, Tap, taps, width
-from ...hw.arch.spatial import MOST_CELLS, MOST_STEPS, Cell, Port, Position, Rule, Shaped, Spatial, Word
+from ...hw.arch.spatial import Cell, Port, Position, Rule, Shaped, Spatial, Word
 from ..lang.recurrence import INPUT, OUTPUT, VARIABLE, Number
 from .border import chains
 from .narrow import fewest_bits
 from .points import Compute, Element, Point, Term, Unrolled, Use, elements
+from .size import check
 from .transform import Transform, dot
 from .wavefront import Wave, wave
 
@@ -46,9 +47,7 @@ def project(unrolled: Unrolled, transform: Transform, name: str = "array") -> Sp
     length = 1 + max(steps.values())
     places = dict(zip(points, map(tuple, (at @ np.array(transform.space, np.int64).T).tolist())))
     makings: dict[Position, _Making] = {place: _Making() for place in dict.fromkeys(places.values())}
-    if len(makings) > MOST_CELLS or length > MOST_STEPS:
-        raise UserError(f"the array has {len(makings):,} PEs and {length:,} steps", "bounds",
-                        f"choose smaller bounds: at most {MOST_CELLS:,} PEs and {MOST_STEPS:,} steps")
+    check(len(makings), length)
     # Of the terms without elements, which points inside share.
     shared: dict[int, Logic | None] = {}
     for (variable, point), term in unrolled.values.items():

@@ -3,7 +3,7 @@
 Input:   recurrences, and the extent of every index.
 Output:  Unrolled. Reads on planes before the first are replaced by what is assigned there, so all points are inside.
 Errors:  UserError for what is read and not assigned, for elements of a result that are assigned twice or never, for values that
-         depend on themselves, and for spaces of more than `MOST_POINTS` points.
+         depend on themselves, for spaces of more than `MOST_POINTS` points, and for arrays that are too large (`size`).
 Cost:    32 x 32 x 32 points of a matrix product take 0.3 s of processor time, 64 x 64 x 64 2.2 s.
 Source:  Stellar IV-A (points and connections by unrolling the functionality).
 """
@@ -15,7 +15,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from operator import le, sub
+from operator import le, lt, sub
 
 from ...hw.arch.errors import UserError, shown
 from ..lang.recurrence import (
@@ -30,10 +30,13 @@ from ..lang.recurrence import (
     Read,
     Recurrences,
     own,
+    reads,
     whole,
 )
 from .dependence import check_order, is_forwards
 from .points import Compute, Element, Point, Term, Unrolled, Use, Value, elements, shown_at, source, uses
+from .size import may_be_too_large, refuse_too_large
+from .transform import Transform
 
 MOST_POINTS = 1 << 18
 # Of a tensor, most of which are then not read.
@@ -42,14 +45,18 @@ MOST_ELEMENTS = 1 << 22
 MOST_BORDERS = 16
 
 
-def unroll(recurrences: Recurrences, bounds: Mapping[str, int]) -> Unrolled:
-    """Recurrences over all points of a space."""
+def unroll(recurrences: Recurrences, bounds: Mapping[str, int], transform: Transform | None = None) -> Unrolled:
+    """Recurrences over all points of a space; with the transform of an array that has all of them, as long as it is not too
+    large."""
     extents = _extents(recurrences, bounds)
     count = prod(extents.values())
     if count > MOST_POINTS:
         raise UserError(f"the iteration space has {count:,} points", "bounds", f"use {MOST_POINTS:,} or fewer")
     work = _Unroller(recurrences, extents)
     results, parts = work.results()
+    if transform is not None and may_be_too_large(transform, tuple(extents.values())):
+        # All values of a space that is refused would take many times as long.
+        refuse_too_large(transform, tuple(extents.values()), dict.fromkeys(work.summed(results.values())))
     values = work.values([*results.values(), *(value for *_, value in parts)])
     if not is_forwards(values):
         check_order(values)
@@ -122,6 +129,33 @@ class _Unroller:
                 todo += [source(value, use) for use in uses(term)]
         return found
 
+    def summed(self, results: Iterable[Value]) -> Iterator[Point]:
+        """The points of results, and of what they have from themselves elsewhere, as of a sum: some of all that are needed."""
+        seen: set[Value] = set()
+        for name, at in results:
+            point: Point | None = at
+            while point is not None and (name, point) not in seen:
+                seen.add((name, point))
+                yield point
+                point = self._before(name, point)
+
+    def _before(self, name: str, point: Point) -> Point | None:
+        """Where a variable has itself from; None where it has not, or from a border."""
+        for fixed, distance in self._own_distances.get(name, ()):
+            if all(point[at] == place for at, place in fixed):
+                before = point if distance is None else tuple(map(sub, point, distance))
+                return before if min(before) >= 0 and all(map(lt, before, self.bounds.values())) else None
+        return None
+
+    @functools.cached_property
+    def _own_distances(self) -> dict[str, list[tuple[list[tuple[int, int]], Point | None]]]:
+        """For every variable the assignments that may fit a point inside: the places they are at, how far they read itself."""
+        found: dict[str, list[tuple[list[tuple[int, int]], Point | None]]] = {}
+        for one, fixed in self._at_places():
+            itself = (self._distance(each) for each in reads(one.value) if each.name == one.target.name)
+            found.setdefault(one.target.name, []).append((fixed, next(itself, None)))
+        return found
+
     def _inside(self, name: str, point: Point) -> _Inside | None:
         """The assignment of a variable at a point inside, as it is where it reads nothing at a border."""
         for fixed, inside in self._assignments.get(name, ()):
@@ -133,12 +167,16 @@ class _Unroller:
     def _assignments(self) -> dict[str, list[tuple[list[tuple[int, int]], _Inside | None]]]:
         """For every variable the assignments that may fit a point inside, with the places that they are at."""
         found: dict[str, list[tuple[list[tuple[int, int]], _Inside | None]]] = {}
+        for one, fixed in self._at_places():
+            found.setdefault(one.target.name, []).append((fixed, self._as_inside(one)))
+        return found
+
+    def _at_places(self) -> Iterator[tuple[Assignment, list[tuple[int, int]]]]:
+        """The assignments of variables that may fit a point inside, each with the places, by axis, that it is at."""
         for one in self._assigned(VARIABLE):
             places = list(zip(one.target.at, self.bounds, strict=True))
             if not any(isinstance(each, Plane) and each.side == LOWER for each, _ in places):
-                fixed = [(at, self._fixed(each, index)) for at, (each, index) in enumerate(places) if not own(each, index)]
-                found.setdefault(one.target.name, []).append((fixed, self._as_inside(one)))
-        return found
+                yield one, [(at, self._fixed(each, index)) for at, (each, index) in enumerate(places) if not own(each, index)]
 
     def _as_inside(self, one: Assignment) -> _Inside | None:
         """An assignment whose reads are all of variables at constant distances; None of others."""
@@ -153,10 +191,10 @@ class _Unroller:
                     if None not in operands else None
             if self.recurrences.declared[expr.name].role != VARIABLE:
                 return None
-            places = list(zip(expr.at, self.bounds, strict=True))
-            if any(isinstance(each, Plane) or each.terms != ((index, 1),) for each, index in places):
+            distance = self._distance(expr)
+            if distance is None:
                 return None
-            use = Use(expr.name, tuple(-each.constant for each, _ in places if not isinstance(each, Plane)))
+            use = Use(expr.name, distance)
             distances[use] = None
             return use
 
@@ -166,6 +204,13 @@ class _Unroller:
         columns = list(zip(*((0,) * len(self.bounds), *(use.distance for use in distances))))
         return _Inside(made, tuple((use.variable, use.distance) for use in distances), tuple(map(max, columns)),
                        tuple(extent - 1 + min(0, *each) for extent, each in zip(self.bounds.values(), columns)))
+
+    def _distance(self, read: Read) -> Point | None:
+        """How far away a variable is read; None at a plane."""
+        places = list(zip(read.at, self.bounds, strict=True))
+        if any(isinstance(each, Plane) or each.terms != ((index, 1),) for each, index in places):
+            return None
+        return tuple(-each.constant for each, _ in places if not isinstance(each, Plane))
 
     def shapes(self, values: Mapping[Value, Term], results: Mapping[tuple[str, Point], Value]) -> dict[str, tuple[int, ...]]:
         """The shape of every tensor: as far as its elements are read or assigned."""

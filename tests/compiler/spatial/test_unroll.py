@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sardonyx import spatial as sp
+from sardonyx.compiler.spatial import unroll as unrolling
 from sardonyx.compiler.spatial.unroll import unroll
 from sardonyx.functionality import Assigned
 from sardonyx.hw.arch.errors import UserError
@@ -75,3 +76,29 @@ def test_tensors_of_far_places_are_refused() -> None:
 
 def test_bounds_of_numpy_are_whole_numbers() -> None:
     assert unroll(sp.functionality(READ, PASS, LEAVE), {"i": np.int64(3), "j": np.int16(2)}).bounds == {"i": 3, "j": 2}     # type: ignore[dict-item]
+
+
+SIZES = [([[1, 0], [1, 1]], {"i": 2, "j": 1 << 16}, "at least 2 PEs and 65,537 steps"),
+         ([[1, 0], [0, 1000]], {"i": 2, "j": 100}, "at least 2 PEs and 99,001 steps"),
+         ([[1, 0], [0, 1]], {"i": 4097, "j": 2}, "at least 4,097 PEs and 2 steps"),
+         ([[0, 1], [1, 0]], {"i": 2, "j": 4097}, "at least 4,097 PEs and 2 steps")]
+
+
+@pytest.mark.parametrize("rows,bounds,said", SIZES)
+def test_an_array_that_is_too_large_is_refused_before_all_its_values_are_known(
+        rows: "list[list[int]]", bounds: "dict[str, int]", said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unrolling._Unroller, "values", lambda *_: pytest.fail("all values are looked for"))
+    with pytest.raises(UserError) as error:
+        sp.Design(sp.functionality("x(i) = A(i,j) * B(i)"), sp.Transform(rows), bounds).explain()
+    assert str(error.value) == f"bounds: the array has {said}\n  try: choose smaller bounds: at most 4,096 PEs and 65,536 steps"
+
+
+def test_what_only_skips_on_indices_leave_is_not_too_large_for_what_they_leave_out() -> None:
+    diagonal = sp.Design(sp.functionality("x(i) = A(i,j) * B(j)"), sp.Transform([[1, 1], [1000, -1000]]), {"i": 70, "j": 70},
+                         sparsity=[sp.skip(i, j, where=i != j)])
+    assert (len(diagonal.spatial.cells), diagonal.spatial.steps) == (70, 1)
+
+
+def test_points_that_no_result_needs_make_no_array_too_large() -> None:
+    first = sp.functionality(READ, PASS, X(i).eq(x(i, 1)))
+    assert sp.Design(first, sp.Transform([[1, 0], [0, 1000]]), {"i": 2, "j": 100}).spatial.steps == 1001
