@@ -208,12 +208,14 @@ class _Pruner:
         return self._read(value, term)
 
     def _sum_before(self, value: Value, use: Use, operation: str) -> Term:
+        before = self._here(source(value, use))
         if use in self.cut:
             self.sums.add(use.variable)
-            return Number(begins(operation))
-        before = self._here(source(value, use))
         if before is None:
             return self._first(value, use)
+        if use in self.cut:
+            # A part in front of it has what the whole begins with.
+            return Number(begins(operation))
         return Use(use.variable, tuple(a - b for a, b in zip(value[1], before[1])))
 
     def _first(self, value: Value, use: Use) -> Term:

@@ -166,3 +166,17 @@ def test_indices_are_still_equal_to_themselves_alone() -> None:
     assert i == sp.indices("i")[0] and i != j and len({i, *sp.indices("i j")}) == 2
     assert [bool(i != sp.indices("i")[0]), bool(i == j)] == [False, False]
     assert str(i + 1 > j) == "j < i + 1" and str(i <= 2) == "i <= 2"
+
+
+@pytest.mark.parametrize("rows", [[[1, 0, 0], [0, 1, 0], [1, 1, 1]], [[0, 0, 1], [1, 0, 0], [1, 1, 1]],
+                                  [[1, 0, -1], [0, 1, -1], [1, 1, 1]]])
+@pytest.mark.parametrize("by,begins,value", [
+    (lambda c, ab: c + ab, 7, A(i, k) * B(k, j)), (lambda c, ab: c * ab, 3, A(i, k) * B(k, j) + 1),
+    (sp.maximum, 5, A(i, k) * B(k, j)), (sp.minimum, -3, A(i, k) * B(k, j)), (sp.maximum, 1, A(i, k) * B(k, j) + 1)])
+def test_what_a_reduction_begins_with_is_there_where_one_point_of_it_is_left(
+        by: "Callable[[Any, Any], Any]", begins: int, value: Any, rows: "list[list[int]]") -> None:
+    (c,), (C,) = sp.variables("c"), sp.outputs("C")
+    whole = sp.functionality(c(i, j, k.lower).eq(begins), c(i, j, k).eq(by(c(i, j, k - 1), value)),
+                             C(i, j).eq(c(i, j, k.upper)))
+    diagonal = sp.Design(whole, sp.Transform(rows), {"i": 3, "j": 2, "k": 3}, sparsity=[sp.skip(i, k, where=i != k)])
+    diagonal.run("tokens", A=np.eye(3, dtype=int), B=[[-1, -2], [1, 0], [1, 9]])
