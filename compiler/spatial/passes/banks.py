@@ -9,9 +9,12 @@ Source:  Stellar IV-D (a pipeline for each bank).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from math import gcd
 from typing import Any
 
 from ....hw.arch.errors import many
+from ....hw.arch.private_buffer import MOST_BANKS
 from ..buffer import Stored
 from ..taken import Taken
 from .verdict import Verdict
@@ -24,14 +27,18 @@ def tried(stored: Stored, taken: Taken) -> tuple[int, list[int], Verdict]:
     count, ports = stored.buffer.banks, len(taken.sinks)
     begins = taken.begins or (0,) * ports
     parts = f", for each of {len(set(begins))} parts of fibers" if any(begins) else ""
+    axes = [_axis(taken, axis) for axis in range(len(taken.reads[0][1]))]
     if count == 1:
-        fitting = next((more for more in range(ports, 1, -1) if ports % more == 0 and _places(taken, more)), 1)
-        more = f"; {fitting} would do" if fitting > 1 else ""
+        fitting = next((each for each in range(min(ports, MOST_BANKS), 1, -1) if ports % each == 0 and _places(axes, each)), 1)
+        is_slow = fitting > 1 and not stored.buffer.wide
+        more = f", a word or pair a cycle; {fitting} banks would give {fitting}" if is_slow else ""
         return 0, [0] * ports, Verdict(NAME, False, f"one feeds {_each(Counter(begins))}{parts}{more}")
-    found = _places(taken, count)
+    found = _places(axes, count)
     if found is None:
+        fit = [each for each in range(1, MOST_BANKS + 1) if _places(axes, each)]
+        those = f"1..{len(fit)}" if len(fit) == fit[-1] > 1 else " or ".join(map(str, fit))
         raise stored.mistake(f"there is no dimension by which each port of {stored.name} would have one of {count} banks",
-                             f"use as many as divide its {ports} ports, or 1")
+                             f"use {those}")
     axis, places = found
     return axis, places, Verdict(NAME, True, f"{count} by dimension {stored.buffer.order[axis]}, "
                                              f"{_each(Counter(zip(places, begins)))} each{parts}: as many words at once")
@@ -43,12 +50,20 @@ def _each(ports: Counter[Any]) -> str:
     return many(most, "port") if least == most else f"{least} to {most} ports"
 
 
-def _places(taken: Taken, count: int) -> tuple[int, list[int]] | None:
-    for axis in range(len(taken.reads[0][1])):
-        places: dict[int, set[int]] = {}
-        for sink, at in taken.reads:
-            for nth in range(max(1, taken.dealt)):
-                places.setdefault(sink + nth, set()).add(at[axis] % count)
-        if all(len(each) == 1 for each in places.values()) and set().union(*places.values()) == set(range(count)):
-            return axis, [min(places[sink]) for sink in range(len(taken.sinks))]
+def _axis(taken: Taken, axis: int) -> tuple[dict[int, int], int]:
+    """A coordinate of each port along a level, and what all that it takes are apart there: multiples of this number."""
+    first: dict[int, int] = {}
+    apart = 0
+    for sink, at in taken.reads:
+        for nth in range(max(1, taken.dealt)):
+            apart = gcd(apart, at[axis] - first.setdefault(sink + nth, at[axis]))
+    return first, apart
+
+
+def _places(axes: Sequence[tuple[dict[int, int], int]], count: int) -> tuple[int, list[int]] | None:
+    """The outermost level by which each port has one of so many banks, and each bank a port; and the bank of each."""
+    for axis, (first, apart) in enumerate(axes):
+        places = [first[sink] % count for sink in sorted(first)]
+        if apart % count == 0 and set(places) == set(range(count)):
+            return axis, places
     return None

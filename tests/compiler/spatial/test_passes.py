@@ -1,11 +1,13 @@
 """Each pass between a buffer and an array applies to its example, and to no near miss, whose reason it says."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from sardonyx import spatial as sp
 from sardonyx.compiler.lang.sparsity import Skip
+from sardonyx.hw.arch.errors import UserError
 
 i, j, k = sp.indices("i j k")
 A, B = sp.inputs("A B", dtype="int8")
@@ -45,7 +47,7 @@ def said(rows: "list[list[int]]", buffer: sp.Buffer, skips: "Sequence[Skip]" = (
     ((OUTPUT, COLUMNS), "transpose: by strides of 1, 3, without a register",
      (OUTPUT, dense()), "no transpose: it is taken as it is stored"),
     ((INPUT, dense(banks=3)), "banks: 3 by dimension 0, 1 port each: as many words at once",
-     (INPUT, dense()), "no banks: one feeds 3 ports; 3 would do"),
+     (INPUT, dense()), "no banks: one feeds 3 ports, a word or pair a cycle; 3 banks would give 3"),
     ((INPUT, CSR, [ROWS_OF_B]), "skew buffers: 3 of 9 pairs, 225 bits each, in place of 24 elements that are searched",
      (INPUT, sp.Buffer("dense", "compressed", words=64, banks=3), [ROWS_OF_B]),
      "no skew buffers: each bank feeds one port, so that FIFOs of 2 are enough"),
@@ -86,7 +88,7 @@ def test_what_is_not_the_same_of_all_banks_is_said_of_each() -> None:
 
 
 @pytest.mark.parametrize("banks,said", [
-    (1, "no banks: one feeds 3 ports, for each of 2 parts of fibers; 3 would do"),
+    (1, "no banks: one feeds 3 ports, for each of 2 parts of fibers, a word or pair a cycle; 3 banks would give 3"),
     (3, "banks: 3 by dimension 0, 1 port each, for each of 2 parts of fibers: as many words at once")])
 def test_ports_of_a_balanced_array_are_counted_by_the_bank_that_feeds_them(banks: int, said: str) -> None:
     rows, levels = sp.skip(k, where=A(i, k) == 0), sp.Buffer("dense", "compressed", words=64, banks=banks)
@@ -95,3 +97,46 @@ def test_ports_of_a_balanced_array_are_counted_by_the_bank_that_feeds_them(banks
     fed, = array.fed
     assert {bank.sinks for bank in fed.buffer.banks} == {3 // banks} and len(fed.buffer.banks) == 2 * banks
     assert said in map(str, fed.verdicts)
+
+
+@pytest.mark.parametrize("rows,levels,skips", [(INPUT, ("dense", "dense"), []), (INPUT, ("dense", "compressed"), [ROWS_OF_B]),
+                                               (OUTPUT, ("dense", "dense"), [ROWS_OF_A])])
+def test_as_many_banks_as_are_named_take_fewer_cycles(
+        rows: "list[list[int]]", levels: "tuple[str, ...]", skips: "list[Skip]") -> None:
+    def array(banks: int) -> sp.Design:
+        return sp.Design(PRODUCT, sp.Transform(rows), {"i": 2, "j": 8, "k": 8}, sparsity=skips,
+                         buffers={"B": sp.Buffer(*levels, words=64, banks=banks)})
+    line = next(str(each) for each in array(1).fed[0].verdicts if each.name == "banks")
+    named = int(line.rpartition(" ")[2])
+    given = array(1).random(12, 1)
+    cycles = [array(banks).run("tokens", **given).cycles or 0 for banks in (1, named)]
+    assert named == 8 and cycles[0] > 2 * cycles[1]
+
+
+@pytest.mark.parametrize("rows,skips,fit", [(INPUT, [], "1..5"), (WEIGHTS, [sp.skip(k, where=B(k, j) == 0)], "1..4"),
+                                            (OUTPUT, [ROWS_OF_A], "1..4")])
+def test_banks_that_there_cannot_be_are_refused_with_those_that_there_can(
+        rows: "list[list[int]]", skips: "list[Skip]", fit: str) -> None:
+    kind = "compressed" if skips and "B" in str(skips[0]) else "dense"
+
+    def made(banks: int) -> sp.Design:
+        return sp.Design(PRODUCT, sp.Transform(rows), {"i": 3, "j": 4, "k": 5}, sparsity=skips,
+                         buffers={"B": sp.Buffer("dense", kind, words=64, order=(1, 0) if skips else (0, 1), banks=banks)})
+    for banks in range(1, 13):
+        if banks <= int(fit[3:]):
+            made(banks).run("tokens")
+            continue
+        with pytest.raises(UserError) as refused:
+            made(banks).hardware()
+        assert refused.value.fix == f"use {fit}"
+
+
+def test_banks_are_as_many_as_divide_what_coordinates_of_a_port_are_apart() -> None:
+    tree = sp.tree(k, 2, 4)
+    array = sp.Design(sp.functionality("x(i) = A(i,k) * B(k)", trees=[tree]), sp.Transform([[1, 0, 0], [0, 0, 1], [1, 1, 1]]),
+                      {"i": 2, **tree.bounds}, buffers={"B": sp.Buffer("dense", words=64, banks=3)})
+    with pytest.raises(UserError) as refused:
+        array.hardware()
+    assert refused.value.fix == "use 1 or 2 or 4"
+    for banks in (1, 2, 4):
+        replace(array, buffers={"B": sp.Buffer("dense", words=64, banks=banks)}).run("tokens")
