@@ -56,7 +56,7 @@ def _check(skip: Skip, recurrences: Recurrences) -> None:
                         f"give a condition with {missing[0]}, or skip another index")
     if not skip.is_static and (any(isinstance(part, Compare | Either) for part in _split(skip.where))):
         raise UserError("its condition mixes values with indices, or nests | in &", where,
-                        "give two skips, one for each condition")
+                        "give a condition on values alone, or on indices alone, with | outside of &")
     read = {each for one in recurrences.assignments for each in reads(one.value)}
     for each in zeros(skip.where):
         declared = recurrences.declared.get(each.name)
@@ -153,13 +153,24 @@ def _check_same(skip: Skip, recurrences: Recurrences, reduces: bool) -> None:
                             _where(skip), "make one index of both, as A(i, k) of A(i, j, l) with k = 8 * j + l")
         texts = (shown(str(each).replace(ELSEWHERE, ""), most) for each, most in ((one, 120), (value, 60)))
         raise UserError(f"it would change {one.target.name}: {' is '.join(texts)} there", _where(skip),
-                        f"let {one.target.name} begin with 0, or leave this skip out" if met and met[1] == 0 else
-                        "skip only where all factors are 1" if isinstance(one.value, Call) and one.value.operation == TIMES
-                        and one.target.name in own else "skip only where all that is added is 0")
+                        _instead(one, skip, met, one.target.name in own))
     for one in recurrences.assignments:
         if one.adds and isinstance(one.value, Read) and one.value.name not in nothing:
             raise UserError(f"it would change {one.target.name}, to which {one.value} is added that may not be 0 there",
                             _where(skip), "skip only where all that is added is 0")
+
+
+def _instead(one: Assignment, skip: Skip, met: tuple[str, int] | None, goes_on: bool) -> str:
+    """What to try where a skip would change a variable: `met` is a number that it meets, as the largest so far; `goes_on` says
+    whether another assignment, or this one, reads it elsewhere."""
+    if met:
+        # Elastic arrays begin the largest and the like with 0.
+        begins = f"let {one.target.name} begin with {met[1]}, or " if skip.is_static or not met[1] else ""
+        return f"{begins}leave this skip out"
+    if goes_on and all(read.name != one.target.name for read in reads(one.value)):
+        return f"let {one.target.name} begin with a number at a lower plane, as k.lower, or leave this skip out"
+    is_product = isinstance(one.value, Call) and one.value.operation == TIMES and goes_on
+    return "skip only where all factors are 1" if is_product else "skip only where all that is added is 0"
 
 
 def _apart(skip: Skip, recurrences: Recurrences) -> Recurrences:

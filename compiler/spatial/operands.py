@@ -15,7 +15,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError, shown
-from ...hw.arch.reduction import ADD, REDUCTIONS, begins
+from ...hw.arch.reduction import ADD, NAMES, REDUCTIONS, begins
 from ..lang.recurrence import (
     INPUT,
     LOWER,
@@ -165,9 +165,14 @@ def _total(name: str, found: list[Assignment]) -> tuple[str, Expr, Assignment, s
             isinstance(at, Plane) and at.side == LOWER for at in one.target.at))
         lower = [at.index for at in border.target.at if isinstance(at, Plane) and at.side == LOWER]
         made = inside.value
-        if (len(lower) == 1 and isinstance(made, Call) and made.operation in REDUCTIONS
-                and border.value == Number(begins(made.operation))):
+        if len(lower) == 1 and isinstance(made, Call) and made.operation in REDUCTIONS and isinstance(border.value, Number):
             before, (first, second) = _before(inside.target, lower[0]), made.operands
+            begun, neutral = border.value.value, begins(made.operation)
+            if before in (first, second) and begun != neutral:
+                # That it begin otherwise is no remedy by itself, as its results are then others.
+                raise _mistake(f"{name} begins with {begun}, and its parts, {NAMES[made.operation]}, with {neutral}",
+                               f"leave out skips by values, or let {name} begin with {neutral}, and take {begun} into the "
+                               "result outside of the array")
             if before in (first, second):
                 return lower[0], second if first == before else first, inside, made.operation
     raise _mistake(f"{name} is neither a value nor a sum, the largest or the like along one index that begins with 0, "
