@@ -14,7 +14,7 @@ Source:  Stellar III-E, IV-C, IV-D and Fig. 13 (order of a buffer against that o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
@@ -66,7 +66,7 @@ class _Maker:
                 mine = [sink for sink in range(len(taken.sinks)) if places[sink] == nth
                         and taken.begins[sink:sink + 1] in ((), (begin,))]
                 bank, verdicts, mine = self._bank(axis, nth, mine, end - begin)
-                made.append(bank)
+                made.append(replace(bank, begin=begin) if begin and bank.kind in (DENSE, BITVECTOR) else bank)
                 said.append(verdicts)
                 sinks.append(tuple(taken.sinks[sink] for sink in mine))
                 asks.append(tuple(taken.asks[sink] for sink in mine if taken.asks))

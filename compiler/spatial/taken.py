@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ...hw.arch import elastic
 from ...hw.arch.elastic import ALONG, Elastic
-from ...hw.arch.private_buffer import BITVECTOR, DENSE, FIBER, WORD
+from ...hw.arch.private_buffer import DENSE, FIBER, WORD
 from ...hw.arch.spatial import Chain, Port, Spatial
 from .buffer import Stored
 from .gathered import asked, chosen
@@ -137,9 +137,6 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
                              "parts, for which a buffer has banks of their own",
                              "let all PEs give or take work, by a balance without a condition on their indices, or leave the "
                              "buffer out")
-    elif kind in (DENSE, BITVECTOR):
-        raise stored.mistake(f"its last level is {kind}, of which banks count coordinates, but fibers of {name} are "
-                             "parted where work moves", "make it compressed, or a linked list")
     is_whole = any((name, indices) in each.whole for each in array.found)
     return Taken(FIBER, True, sinks, reads, 0, begins, givers, inside, bool(givers),
                  sifted=blocks and array.time in found and not is_whole, complete=blocks and array.time not in found)

@@ -116,6 +116,7 @@ class Bank:
                         level. Addresses are those of a dense tensor; where its zeros are not stored, those of elements are
                         compared with what is asked for, and one that is not stored is 0.
     table : tuple       Of one whose order is no nest, in place of loops: runs of steps.
+    begin : int         Of one that counts the coordinates of fibers, as dense ones and bitvectors: the first one.
     whole : bool        Of one that gathers, a port asks once in an operation, and gets a whole fiber, along the first loop
                         where it is dense. The last loop is that along which ports ask; `bases` are those of fibers, numbers
                         of them where zeros are not stored.
@@ -139,6 +140,7 @@ class Bank:
     bases: Annotated[tuple[int, ...], Tuple((Whole(0, (1 << DATA_BITS) - 1),), True)] = ()
     whole: bool = False
     table: tuple[Run, ...] = ()
+    begin: Annotated[int, Whole(0, (1 << DATA_BITS) - 1)] = 0
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -163,6 +165,9 @@ class Bank:
         if any(not 0 <= place < self.words or not 0 <= sink < self.sinks for run in self.table
                for place, sink in (run.steps[0], run.steps[-1])):
             yield Misfit("table", f"leaves {self.words:,} words or {self.sinks:,} sinks", "give runs of these alone")
+        if self.begin and (self.form != FIBER or self.kind not in (DENSE, BITVECTOR) or self.bases
+                           or self.begin + self.levels[-1].extent > 1 << DATA_BITS):
+            yield Misfit("begin", f"is {self.begin}, but no fibers there have coordinates that are counted", "leave it out")
         if self.wide:
             yield from self._no_rows()
         if self.short and (not self.wide or self.first or self.loops[1:] != (Loop(self.rows, self.sinks, 0),)):

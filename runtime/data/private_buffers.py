@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...hw.arch.chain import chain
+from ...hw.arch.chain import ChainedBank, chain
 from ...hw.arch.errors import UserError
-from ...hw.arch.private_buffer import LINKED, STREAMS, Bank, PrivateBuffer
+from ...hw.arch.private_buffer import DENSE, LINKED, STREAMS, Bank, PrivateBuffer
 from ...hw.arch.token import DATA_BITS
 from .level_blocks import level_blocks
 
@@ -29,21 +29,26 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
         group, place = divmod(nth, count)
         begin = buffer.begins[group]
         parted = ordered[..., begin:begin + bank.levels[-1].extent] if len(buffer.begins) > 1 else ordered
-        mine = parted[(slice(None),) * (1 + buffer.axis) + (slice(place, None, count),)]
+        banked = (slice(None),) * (1 + buffer.axis) + (slice(place, None, count),)
+        mine = parted[banked]
+        # Fibers that are whole, or not there at all, are there in each part.
+        is_whole = isinstance(bank, ChainedBank) and bank.kind == DENSE and not bank.sifted
+        there = np.broadcast_to((ordered[banked] != 0).any(-1, keepdims=True), mine.shape) if is_whole else mine != 0
         for stream in bank.streams:
             found[buffer.name(nth, stream)] = []
         for nth_group, tensor in enumerate(mine):
-            for stream, words in _blocks(bank, tensor, f"{buffer.tensor} of operation {nth_group * served}", begin).items():
+            named = f"{buffer.tensor} of operation {nth_group * served}"
+            for stream, words in _blocks(bank, tensor, there[nth_group], named, begin).items():
                 found[buffer.name(nth, stream)] += words
     return found
 
 
-def _blocks(bank: Bank, tensor: np.ndarray, name: str, begin: int) -> dict[str, list[int]]:
-    """The blocks of a tensor in a bank, or its words; begin: its first coordinate of a fiber."""
+def _blocks(bank: Bank, tensor: np.ndarray, there: np.ndarray, name: str, begin: int) -> dict[str, list[int]]:
+    """The blocks of a tensor in a bank, or its words; there: of which elements; begin: its first coordinate of a fiber."""
     if bank.wide:
         content = tensor.reshape(-1).astype(np.int64).astype(f"<i{bank.bits // 8}").tobytes()
         return {"values": np.frombuffer(content, "<u8").tolist()}
-    levels, values = level_blocks(tensor, bank.levels, bank.node, begin)
+    levels, values = level_blocks(tensor, bank.levels, bank.node, begin, there)
     for nth, arrays in levels:
         if bank.levels[nth].kind == LINKED:
             _check_nodes(bank, nth, int(arrays["heads"][-1]), name)

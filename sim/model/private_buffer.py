@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ...hw.arch.chain import ChainedBank
@@ -55,7 +55,7 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
             for place, sink in requested(bank):
                 pairs = fibers(place)
                 if not bank.dealt:
-                    sinks[sink] += pairs
+                    sinks[sink] += counted(bank, pairs)
                     continue
                 words = [*pairs[:-1], *[NOTHING] * (bank.dealt + 1 - len(pairs))]
                 for nth, word in enumerate(words):
@@ -63,6 +63,11 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
         assert all(each.is_over for each in streams.values()), f"{buffer.tensor} is filled with more than it gives"
         found |= dict(zip(names, sinks))
     return found
+
+
+def counted(bank: Bank, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Pairs whose coordinates a bank counts from the first one of its fibers on."""
+    return ((crd if is_control(crd) else crd + bank.begin, value) for crd, value in pairs)
 
 
 def walked(bank: Bank, fills: Mapping[str, Sequence[int]]) -> Iterator[Pair]:

@@ -188,15 +188,18 @@ class PrivateBank(Component):
         ends, over, there, moves = (Signal(name=name) for name in ("ends", "over", "there", "moves"))
         crd = Signal(TOKEN)
         # Where fibers are dense their coordinates are counted.
-        counted = Signal(DATA_BITS)
+        counted = Signal(DATA_BITS, init=bank.begin)
         m.d.comb += [over.eq(is_done(value)), ends.eq(is_stop(value) if fibers else 0),
                      there.eq(values.valid & (1 if crds is None else crds.valid) & turn.valid)]
         if crds is not None:
             m.d.comb += crd.eq(crds.payload)
+            if bank.begin:
+                with m.If(~crds.payload.control):
+                    m.d.comb += crd.data.eq(crds.payload.data + bank.begin)
         elif fibers:
             m.d.comb += crd.as_value().eq(Mux(ends, stop(0), counted))
             with m.If(there & moves & ~over):
-                m.d.sync += counted.eq(Mux(ends, 0, counted + 1))
+                m.d.sync += counted.eq(Mux(ends, bank.begin, counted + 1))
         taken = []
         for n in range(bank.sinks):
             sink, mine = getattr(self, f"o{n}"), turn.number == n

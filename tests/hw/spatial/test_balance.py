@@ -264,7 +264,6 @@ def test_of_a_row_with_one_coordinate_nothing_can_move() -> None:
       "sparsity": [sp.skip(k, where=sp.inputs("D")[0](k, i) == 0)]}, "rows have 4 and 5 fibers, as a wire of some is cut"),
     ({"bounds": {"i": 1, "j": 2, "k": 9}}, "i has one place, so that there is no other row"),
     ({"functionality": sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)")}, "stays in its PE for an operation"),
-    ({"buffers": {"A": sp.Buffer("dense", "bitvector")}}, "its last level is bitvector, of which banks count coordinates"),
     ({"balance": ["k"]}, "which is no list of shifts"),
     ({"name": "balance_0123abcd"}, "balance_0123abcd is the name of a part"),
 ])
