@@ -16,13 +16,14 @@ Source:  Stellar III-C, Fig. 5; Mishra et al., Accelerating sparse deep neural n
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
 from ...hw.arch.errors import UserError
 from ...hw.arch.reduction import begins
-from ..lang.recurrence import INPUT, VARIABLE, Call, Declared, Expr, Number
-from ..lang.sparsity import Skip, zeros
+from ..lang.recurrence import INPUT, VARIABLE, Call, Declared, Expr, Number, Recurrences
+from ..lang.sparsity import Skip, promised, zeros
 from .operands import Operand, usual
 from .points import Compute, Element, Point, Term, Unrolled, Use, Value, elements, source, uses
 
@@ -37,6 +38,24 @@ def bundle(unrolled: Unrolled, skip: Skip) -> Unrolled:
         raise UserError(f"{index} has {unrolled.bounds[index]} points, which is no multiple of {skip.of}", str(skip),
                         f"choose a bound of {index} that {skip.of} divides")
     return _Packer(unrolled, skip, index, read.name).packed()
+
+
+class Empty:
+    """Which positions of an optimistic skip conditions on indices leave empty: those whose group has nothing to compute, and,
+    where they say what is 0 of the packed operand itself, those behind as many as are left of its group."""
+
+    def __init__(self, skip: Skip, static: Sequence[Skip], recurrences: Recurrences) -> None:
+        (self._index,), (read,) = skip.indices, zeros(skip.where)
+        self._skip, self._static = skip, static
+        self._own = [each for each in static if read.name in promised(each, recurrences)]
+
+    def holds(self, at: Mapping[str, int]) -> bool:
+        """Whether a position is one."""
+        group, nth = divmod(at[self._index], self._skip.keep)
+        members = [{**at, self._index: group * self._skip.of + member} for member in range(self._skip.of)]
+        left, own = (sum(not any(each.holds(member) for each in some) for member in members)
+                     for some in (self._static, self._own))
+        return not left or own <= nth
 
 
 class _Packer:

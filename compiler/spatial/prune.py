@@ -5,7 +5,8 @@ the neighbour then has other coordinates, how far away only values know. (A step
 was handed on is read from its input at every point; partial sums leave, and are added up outside. An optimistic skip cuts
 nothing (`bundle`). Where each PE takes work of others on its own, whatever is handed on in space is cut likewise.
 
-Points at which a condition on indices alone holds are left out. What they would have handed on comes from the point before.
+Points at which a condition on indices alone holds are left out, under an optimistic skip positions that hold nothing. What they
+would have handed on comes from the point before.
 
 Input:   Unrolled, checked skips, the balance.
 Output:  Pruned: the space that is left, which ``project`` makes an array of, and what was cut and why.
@@ -15,7 +16,7 @@ Source:  Stellar IV-B, Listing 5, Fig. 4 and 10b.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError
@@ -23,7 +24,7 @@ from ...hw.arch.reduction import REDUCTIONS, begins
 from ..lang.balance import PE, Balance
 from ..lang.recurrence import Number
 from ..lang.sparsity import Skip, dependencies
-from .bundle import bundle
+from .bundle import Empty, bundle
 from .points import Compute, Point, Term, Unrolled, Use, Value, source, uses
 from .tree import on_digits, places
 
@@ -74,16 +75,20 @@ class Pruned:
 def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] = (), space: Collection[str] = ()) -> Pruned:
     """A space under checked skips and a balance.  space: the indices of PEs."""
     optimistic = [skip for skip in skips if skip.of]
-    if optimistic and len(skips) > 1:
-        raise UserError("an optimistic skip stands beside another one", str(optimistic[0]), "use it alone")
+    if optimistic and any(not skip.is_static for skip in skips if skip != optimistic[0]):
+        raise UserError("an optimistic skip stands beside another one by values", str(optimistic[0]),
+                        "use it alone, or beside conditions on indices")
     if optimistic and (added := unrolled.recurrences.added):
         raise UserError(f"an optimistic skip stands beside {min(added)}, to which points add", str(optimistic[0]),
                         "leave one of the two out")
     if optimistic and (trees := places(unrolled.recurrences)):
         raise UserError(f"an optimistic skip stands beside a tree of {min(trees)}", str(optimistic[0]),
                         "leave one of the two out")
+    static = [skip for skip in skips if skip.is_static]
     if optimistic:
-        return Pruned(bundle(unrolled, optimistic[0]), tuple(skips), ())
+        found = bundle(unrolled, optimistic[0])
+        left = _Pruner(found, {}, Empty(optimistic[0], static, unrolled.recurrences).holds).left() if static else found
+        return Pruned(left, tuple(skips), ())
     for skip in skips:
         if skip.is_static and on_digits(skip, places(unrolled.recurrences)) != skip:
             raise UserError("its condition leaves out points of a tree, whose levels are then not of one size", str(skip),
@@ -91,7 +96,7 @@ def prune(unrolled: Unrolled, skips: Sequence[Skip], balance: Sequence[Balance] 
     reasons = _reasons(unrolled, skips, [each for each in balance if each.grain == PE], space)
     if not skips:
         return Pruned(unrolled, (), ())
-    work = _Pruner(unrolled, reasons, [skip for skip in skips if skip.is_static])
+    work = _Pruner(unrolled, reasons, lambda at: any(skip.holds(at) for skip in static))
     left = work.left()
     cuts = tuple(Cut(use, *reason, use.variable in work.sums) for use, reason in reasons.items())
     return Pruned(left, tuple(skips), cuts)
@@ -121,12 +126,12 @@ def _reasons(unrolled: Unrolled, skips: Sequence[Skip], apart: Sequence[Balance]
 class _Pruner:
     unrolled: Unrolled
     cut: Mapping[Use, Reason]
-    static: Sequence[Skip]
+    is_empty: Callable[[Mapping[str, int]], bool]
 
     def __post_init__(self) -> None:
         self.sums: set[str] = set()
         points = dict.fromkeys(point for _, point in self.unrolled.values)
-        self._gone = {point for point in points if self._skipped(point)}
+        self._gone = {point for point in points if self.is_empty(dict(zip(self.unrolled.bounds, point)))}
         self._origins: dict[Value, Term] = {}
 
     def left(self) -> Unrolled:
@@ -151,10 +156,6 @@ class _Pruner:
                 values[value] = term = self._term(value)
                 todo += [source(value, use) for use in uses(term)]
         return replace(self.unrolled, values=values, results=results, partial=tuple(partial))
-
-    def _skipped(self, point: Point) -> bool:
-        at = dict(zip(self.unrolled.bounds, point))
-        return any(skip.holds(at) for skip in self.static)
 
     def _leaving(self, value: Value) -> list[Value]:
         """What an element of a result is the sum of, the last value first: all in front of a connection that is cut."""

@@ -115,7 +115,7 @@ def test_groups_hold_what_is_not_0_in_order(keep: int, axis: int, count: int, da
     (lambda: _both(sp.skip(k, where=A(i, k) == 0)),
      "k is skipped, and skipped optimistically: its wires cannot both go and stay"),
     (lambda: _both(rows(1, 2)), "k is skipped optimistically twice"),
-    (lambda: _both(sp.skip(j, where=B(k, j) == 0)), "an optimistic skip stands beside another one"),
+    (lambda: _both(sp.skip(j, where=B(k, j) == 0)), "an optimistic skip stands beside another one by values"),
     (lambda: _both(sp.optimistic_skip(k, where=i != k, keep=1, of=2)), "an optimistic skip asks for one element"),
 ])
 def test_what_is_no_optimistic_skip_is_refused(made: "Callable[[], object]", said: str) -> None:
