@@ -1,6 +1,7 @@
 import fnmatch
 import importlib.metadata
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,3 +74,14 @@ def test_what_is_installed_is_what_is_pinned(settings: "dict[str, Any]", root: P
 def test_what_benches_of_users_need_is_what_ours_are_tested_with(settings: "dict[str, Any]") -> None:
     extras = settings["project"]["optional-dependencies"]
     assert extras["cocotb"] and set(extras["cocotb"]) <= set(extras["dev"])
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_package_alone_is_found_even_beside_a_clone_of_its_name(beside: bool, root: Path, tmp_path: Path) -> None:
+    if beside:
+        (tmp_path / "sardonyx").symlink_to(root)
+    code = ("import importlib.util, sardonyx; print(sardonyx.einsum.__name__, "
+            f"[name for name in {sorted(path.name for path in (root / 'sardonyx').iterdir() if path.is_symlink())} "
+            "if (spec := importlib.util.find_spec(name)) and spec.submodule_search_locations])")
+    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (found.stdout, found.stderr) == ("einsum []\n", "")
