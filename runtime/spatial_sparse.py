@@ -56,7 +56,7 @@ def tiled(accelerator: Accelerator, shape: tuple[int, int, int]) -> Tiled:
     streams = tuple(f"{name}_values" for name in names)
     if any(name not in by_name or (by_name[name].kind, by_name[name].before) != (COMPRESSED, 2) for name in streams):
         raise UserError("a product without zeros has compressed buffers for A, B and C, one bank each", accelerator.name,
-                        "give these, or use dense ones throughout")
+                        "give these, as tiled_spgemm has them, or dense ones without skips by values, or run(program, memory)")
     orders = {buffer.tensor: buffer.order for buffer in accelerator.buffers}
     orders |= {result.tensor.name: result.order for result in accelerator.results}
     rows, columns, terms = shape
