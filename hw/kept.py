@@ -29,7 +29,7 @@ from .arch.op import BY_NAME, Op
 
 KIND = "verilog"
 KEY_DIGITS = 24
-WRITER = ("verilog", "rtlil", "rtlil_process", "tidy", "expression", "names", "yosys")
+WRITER = ("verilog", "rtlil", "rtlil_process", "rtlil_reads", "tidy", "expression", "names", "yosys")
 """Modules beside this one that write Verilog: what `verilog` imports, but keys, and what files say, which is in their keys."""
 _OURS = f"{__package__}."
 _PLAIN = (bool, int, float, str, bytes, type(None))

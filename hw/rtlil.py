@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .names import KEYWORDS
-from .rtlil_process import assign_once, read_wires
+from .rtlil_process import assign_once
+from .rtlil_reads import read_wires
 
 _MODULE = re.compile(r"^module [^\n]*\n.*?^end$", re.M | re.S)
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

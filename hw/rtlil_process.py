@@ -1,12 +1,10 @@
-"""Rewrite processes of RTLIL so that every path assigns once, and what they read are whole wires.
+"""Rewrite processes of RTLIL so that every path assigns once.
 
 Amaranth assigns a default and then overrides it, which makes ``always_comb`` blocks that write twice. An event simulator
 shows the first value for a moment: it wakes every block that reads any bit of the same vector, whether it reads the changed
 bit or not (Icarus 11), and two tiles that read each other's tracks wake each other for ever. With one assignment on a path, a
 block whose inputs did not change changes nothing. The Verilog is plainer, too: the default of ``x = 0; case ...`` is a case
-of its own, what comes last (reset) is asked first, and cases that say what the default says are left out. A wire for each
-part of a vector that a block reads tells simulators what the block really depends on: Icarus 11 takes the whole vector, and
-says so in tens of thousands of lines for an array.
+of its own, what comes last (reset) is asked first, and cases that say what the default says are left out.
 
 In Icarus 11 what wakes one ``always_comb`` also wakes others of the whole design that do not read it (mended in 12: vvp
 put every such block at one place of two lists). A block that changes nothing when its inputs did not change comes to rest all
@@ -21,14 +19,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-_PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
-_WIRE = re.compile(r"^  wire (?:width (\d+) )?(?:\w+ \d+ +)?(?:signed +)?(\S+)$", re.M)
-_PART = re.compile(r"([\\$]\S+) \[(\d+)(?::(\d+))?\]")
-_BITS = re.compile(r"([\\$]\S+)(?: \[(\d+)(?::(\d+))?\])?")
-# A connection of a part, or of several.
-_CONNECT = re.compile(r"^  connect (\{[^}]*\}|[\\$]\S+ \[[\d:]+\]) (.+)\n", re.M)
-_NAME = re.compile(r"(?<!\S)[\\$]\S+")
-_ASSIGN = re.compile(r"assign (\{[^}]*\}|\S+(?: \[[\d:]+\])?) (.+)")
+PROCESS = re.compile(r"^  process [^\n]*\n(.*?)^  end\n", re.M | re.S)
+PART = re.compile(r"([\\$]\S+) \[(\d+)(?::(\d+))?\]")
+NAME = re.compile(r"(?<!\S)[\\$]\S+")
+ASSIGN = re.compile(r"assign (\{[^}]*\}|\S+(?: \[[\d:]+\])?) (.+)")
 _CONSTANT = re.compile(r"\d+'([01x]+)")
 _VALUE = re.compile(r"\d+'[01x]+|[\\$]\S+ \[[\d:]+\]")
 _COMMA = re.compile(" ?, ")     # Amaranth writes no blank before it, Yosys does
@@ -62,7 +56,7 @@ def assign_once(module: str) -> str:
     some twice; where they would be more than two times as many, what was before the later ones has a wire and a process of
     its own, ``x_1_before``, as decisions one after the other would double each time.
     """
-    used = Counter(_NAME.findall(module))
+    used = Counter(NAME.findall(module))
     following = Counter(_NEXT.findall(module))
     ports = set(_PORT.findall(module))
 
@@ -79,82 +73,14 @@ def assign_once(module: str) -> str:
         assert len(wires) == 1, "Amaranth writes a process for each wire"
         wire = wires.pop()
         # Beside the process and the registers only the declaration has the name.
-        if following[wire] and wire not in ports and used[wire] == _NAME.findall(found[0]).count(wire) + following[wire] + 1:
+        if following[wire] and wire not in ports and used[wire] == NAME.findall(found[0]).count(wire) + following[wire] + 1:
             return found[0]
         parts = list(_parts(body))
         if max(map(_most, parts)) == 1:
             return found[0]
         return "".join(_settled(found, part, f"_{at}" if at else "", used) for at, part in enumerate(parts))
 
-    return _PROCESS.sub(rewrite, module)
-
-
-def read_wires(module: str) -> str:
-    """Give every part of a vector that a process of a module reads a wire of its own, such as ``sb_5_3`` for bits 5 to 3.
-
-    What is connected to a part of a wire is such a process, too, if another part is assigned: Yosys writes it as one. Nothing
-    may be optimized afterwards: Yosys would draw the parts into the processes again.
-    """
-    widths = {name: int(width or 1) for width, name in _WIRE.findall(module)}
-    made: dict[str, str] = {}
-
-    def whole(part: re.Match[str]) -> str:
-        name, high, low = part[1], int(part[2]), int(part[3] or part[2])
-        if high - low + 1 == widths[name]:
-            return part[0]
-        if part[0] not in made:
-            stem = re.sub(r"\W", "_", name.removeprefix("\\").replace("$flatten\\", "$"))
-            wire = "_".join((f"\\{stem}", *map(str, dict.fromkeys((high, low)))))
-            while wire in widths:
-                wire += "_"
-            widths[wire] = high - low + 1
-            made[part[0]] = wire
-        return made[part[0]]
-
-    def read(line: str) -> str:
-        target = _ASSIGN.match(line.strip())
-        at = line.index(target[1]) + len(target[1]) if target else 0
-        return line[:at] + _PART.sub(whole, line[at:])
-
-    def bits(wire: re.Match[str]) -> str:
-        high, low = (int(wire[2]), int(wire[3] or wire[2])) if wire[2] else (widths[wire[1]] - 1, 0)
-        each = [f"{wire[1]} [{bit}]" for bit in range(high, low - 1, -1)]
-        return wire[0] if widths[wire[1]] == 1 else " ".join(_PART.sub(whole, bit) for bit in each)
-
-    def rewrite(process: re.Match[str]) -> str:
-        lines = process[0].splitlines()
-        for at, line in enumerate(lines):
-            indent, switch, on = line.partition("switch ")
-            if switch and _loose(lines[at:]):
-                # Yosys writes patterns of which a bit does not matter as decisions on the others, one by one.
-                lines[at] = f"{indent}switch {{ {_BITS.sub(bits, on.strip('{} '))} }}"
-            else:
-                lines[at] = read(line)
-        return "".join(f"{line}\n" for line in lines)
-
-    def connected(connect: re.Match[str]) -> str:
-        reads = connect[2] if assigned.isdisjoint(_NAME.findall(connect[1])) else _PART.sub(whole, connect[2])
-        return f"  connect {connect[1]} {reads}\n"
-
-    assigned = {name for process in _PROCESS.finditer(module) for assign in _ASSIGN.finditer(process[0])
-                for name in _NAME.findall(assign[1])}
-    head, _, body = _CONNECT.sub(connected, _PROCESS.sub(rewrite, module)).partition("\n")
-    wires = "".join(f"  wire width {widths[wire]} {wire}\n" for wire in made.values())
-    parts = "".join(f"  connect {wire} {part}\n" for part, wire in made.items())
-    return f"{head}\n{wires}{body.removesuffix('end')}{parts}end"
-
-
-def _loose(switch: list[str]) -> bool:
-    """Whether there are patterns in which some bit does not matter; the first line is that of the switch."""
-    depth = 0
-    for line in switch:
-        word, _, rest = line.strip().partition(" ")
-        depth += (word == "switch") - (word == "end")
-        if depth == 0:
-            break
-        if depth == 1 and word == "case" and "-" in rest:
-            return True
-    return False
+    return PROCESS.sub(rewrite, module)
 
 
 def _settled(process: re.Match[str], part: _Body, suffix: str, used: Counter[str]) -> str:
@@ -210,7 +136,7 @@ def _only(body: _Body, high: int, low: int) -> Iterator[_Assign | _Switch]:
 
 def _span(target: str) -> tuple[int, int]:
     """The highest and the lowest bit of a part."""
-    found = _PART.fullmatch(target)
+    found = PART.fullmatch(target)
     assert found, f"Amaranth says which bits of a wire it assigns, not {target!r}"
     return int(found[2]), int(found[3] or found[2])
 
@@ -241,7 +167,7 @@ def _parse(lines: Iterator[str]) -> _Body:
     for line in lines:
         word = line.split(maxsplit=1)[0]
         if word == "assign":
-            found = _ASSIGN.match(line.strip())
+            found = ASSIGN.match(line.strip())
             assert found, line
             body.append(_Assign(found[1], found[2]))
         else:
