@@ -68,16 +68,16 @@ def assign_once(module: str) -> str:
             return _written(found, once)
         # Without a decision the last assignment of a bit is the only one that Yosys writes.
         if not _switches(body, {}):
-            return found[0]
+            return _written(found, body)
         wires = {target.partition(" ")[0] for target in targets}
         assert len(wires) == 1, "Amaranth writes a process for each wire"
         wire = wires.pop()
         # Beside the process and the registers only the declaration has the name.
         if following[wire] and wire not in ports and used[wire] == NAME.findall(found[0]).count(wire) + following[wire] + 1:
-            return found[0]
+            return _written(found, body)
         parts = list(_parts(body))
         if max(map(_most, parts)) == 1:
-            return found[0]
+            return _written(found, body)
         return "".join(_settled(found, part, f"_{at}" if at else "", used) for at, part in enumerate(parts))
 
     return PROCESS.sub(rewrite, module)
@@ -169,7 +169,9 @@ def _parse(lines: Iterator[str]) -> _Body:
         if word == "assign":
             found = ASSIGN.match(line.strip())
             assert found, line
-            body.append(_Assign(found[1], found[2]))
+            # Amaranth writes also what has no bits, with braces around nothing.
+            if found[1].strip("{ }"):
+                body.append(_Assign(found[1], found[2]))
         else:
             assert word == "switch", f"a process has {line!r}"
             body.append(_parse_switch(line.strip().removeprefix("switch "), lines))
@@ -191,7 +193,11 @@ def _parse_switch(on: str, lines: Iterator[str]) -> _Switch:
             continue
         depth += (word == "switch") - (word == "end")
         inner.append(line)
-    return _Switch(on, tuple(cases))
+    if on.strip("{ }"):
+        return _Switch(on, tuple(cases))
+    # Of no bits, the first case is true, but Yosys takes the default if there is one. It stays a decision: Amaranth writes such
+    # around assignments behind others, since Yosys reads a case's assignments before its decisions.
+    return _Switch("{}", (("", cases[0][1] if cases else ()),))
 
 
 def _settle(body: _Body, before: _Body = (), keep: Callable[[_Body], _Body] | None = None) -> _Body:

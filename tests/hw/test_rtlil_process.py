@@ -226,6 +226,55 @@ def test_others_stay(body: str) -> None:
     assert assign_once(process(body)) == process(body)
 
 
+def test_what_has_no_bits_is_not_assigned() -> None:
+    # Amaranth writes it, of parts of no bits.
+    assert assign_once(process("""\
+    assign \\x [1:0] 2'00
+    assign {  } {  }
+    switch \\s [0]
+      case 1'1
+        assign { } { }
+        assign \\x [1] \\a [0]
+    end
+""")) == assign_once(process("""\
+    assign \\x [1:0] 2'00
+    switch \\s [0]
+      case 1'1
+        assign \\x [1] \\a [0]
+    end
+"""))
+
+
+# Yosys would take the default.
+NOTHING = """\
+    assign \\x [3:0] 4'0000
+    switch {  }
+      case 0'
+        assign \\x [3:0] \\a [3:0]
+      case
+        assign \\x [3:0] \\b [3:0]
+    end
+"""
+
+
+def test_a_decision_on_no_bits_takes_its_first_case() -> None:
+    assert assign_once(process(NOTHING)) == process("    assign \\x [3:0] \\a [3:0]\n")
+    assert assign_once(process(PARTS + NOTHING) + REGISTER) == f"""\
+  process $1
+{PARTS}    assign \\x [3:0] 4'0000
+    switch {{}}
+      case
+        assign \\x [3:0] \\a [3:0]
+    end
+  end
+{REGISTER}"""
+
+
+def test_a_decision_on_no_bits_without_cases_is_none() -> None:
+    before = "    assign \\x [0] \\a [0]\n"
+    assert assign_once(process(f"{before}    switch {{  }}\n    end\n")) == process(before)
+
+
 class Decisions(wiring.Component):
     """Nested decisions, decisions one after the other, parts of a signal, registers with reset."""
 
