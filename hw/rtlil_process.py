@@ -193,10 +193,11 @@ def _parse_switch(on: str, lines: Iterator[str]) -> _Switch:
             continue
         depth += (word == "switch") - (word == "end")
         inner.append(line)
-    if on.strip("{ }"):
+    if on.strip("{ }") and any(patterns for patterns, _ in cases):
         return _Switch(on, tuple(cases))
-    # Of no bits, the first case is true, but Yosys takes the default if there is one. It stays a decision: Amaranth writes such
-    # around assignments behind others, since Yosys reads a case's assignments before its decisions.
+    # Of no bits, the first case is true, but Yosys takes the default if there is one; of others the default alone is written as
+    # Verilog that nobody reads. It stays a decision: Amaranth writes such around assignments behind others, since Yosys reads a
+    # case's assignments before its decisions.
     return _Switch("{}", (("", cases[0][1] if cases else ()),))
 
 

@@ -270,9 +270,16 @@ def test_a_decision_on_no_bits_takes_its_first_case() -> None:
 {REGISTER}"""
 
 
-def test_a_decision_on_no_bits_without_cases_is_none() -> None:
+@pytest.mark.parametrize("on", ["{  }", "\\s [1:0]"])
+def test_a_decision_without_cases_is_none(on: str) -> None:
     before = "    assign \\x [0] \\a [0]\n"
-    assert assign_once(process(f"{before}    switch {{  }}\n    end\n")) == process(before)
+    assert assign_once(process(f"{before}    switch {on}\n    end\n")) == process(before)
+
+
+def test_a_decision_of_a_default_alone_is_one_on_no_bits() -> None:
+    # Yosys 0.70 writes `end` behind it without `begin` before.
+    alone = "    switch \\s [1:0]\n      case\n        assign \\x [0] \\b [0]\n    end\n"
+    assert assign_once(process(PARTS + alone) + REGISTER) == process(PARTS + alone.replace("\\s [1:0]", "{}")) + REGISTER
 
 
 class Decisions(wiring.Component):
