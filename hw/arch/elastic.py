@@ -106,13 +106,17 @@ class Spread(Kind):
 class Balance(Kind):
     """Leads the work of rows to whichever row is free: in each operation a row has an item that stays, and one that may move.
 
+    Each item is a fiber in each lane, and the words of its row, which both items have.
+
     Parameters
     ----------
     takers : tuple     For each row those that may take its work, itself first.
     lanes : tuple      Bits of each fiber of an item.
-    results : int      Words of an item.
-    bits : int         Of a word.
+    results : int      Words of an item, or fibers.
+    bits : int         Of a word, or of the values of a fiber.
     reduction : str    Of `REDUCTIONS`, what the words of the two items of a row become.
+    words : tuple      Bits of each word of a row.
+    fibers : bool      Results are fibers. Those of the two items leave apart, and behind each there is room for a whole one.
     """
 
     takers: tuple[tuple[Annotated[int, Whole(0, MOST_LANES - 1)], ...], ...]
@@ -120,6 +124,8 @@ class Balance(Kind):
     results: Annotated[int, Whole(1, MOST_LANES)]
     bits: Bits
     reduction: Annotated[str, OneOf(REDUCTIONS)] = field(default=ADD, repr=False)
+    words: tuple[Bits, ...] = ()
+    fibers: bool = False
 
     def __post_init__(self) -> None:
         check(self, "balance")
@@ -132,7 +138,10 @@ class Balance(Kind):
     @property
     def digest(self) -> str:
         """Tells balances apart, in names of modules."""
-        return hashlib.sha256(f"{self}{self.reduction if self.reduction != ADD else ''}".encode()).hexdigest()[:8]
+        said = f"Balance(takers={self.takers}, lanes={self.lanes}, results={self.results}, bits={self.bits})"
+        said += self.reduction if self.reduction != ADD else ""
+        said += f"{self.words}{self.fibers}" if self.words or self.fibers else ""
+        return hashlib.sha256(said.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)

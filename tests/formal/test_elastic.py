@@ -1,9 +1,10 @@
 """The stream contract of PEs, mergers and spreads of elastic arrays: if their inputs keep it, so do their outputs."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
@@ -157,12 +158,18 @@ def test_spreads_keep_the_contract(tmp_path: Path) -> None:
 class KeptBalance(Kept):
     """A balance of two rows, of which at most one has an item, with FIFOs that are as full as their pointers say."""
 
-    def __init__(self) -> None:
-        self.component = balance.Balance(Balance(((0,), (1, 0)), (2,), 1, 2))
-        self.fifos = [f"{side}_words{row}_0" for side in "fm" for row in range(2)]
-        rows = {name: (f"component.{name}", bits) for name, bits in (("busy0", 1), ("turn0", 2), ("busy1", 1), ("turn1", 1))}
-        Harness.__init__(self, rows | {f"{fifo}_{wire}": (f"component.{fifo}.queue.{wire}", bits) for fifo in self.fifos
-                                       for wire, bits in (("level", 3), ("r_port__addr", 2), ("w_port__addr", 2))})
+    def __init__(self, fibers: bool = False) -> None:
+        words = (2,) if fibers else ()
+        self.component = balance.Balance(Balance(((0,), (1, 0)), (2,), 1, 2, words=words, fibers=fibers))
+        # What is led to a port by a FIFO, or as a FIFO says.
+        leads = ("turns", "order") if fibers else ("f_words", "m_words")
+        self.fifos = [f"{name}{row}_0" for name in leads for row in range(2)]
+        rows = {"busy0": 1, "turn0": 2, "busy1": 1, "turn1": 1}
+        if fibers:
+            rows |= dict.fromkeys(("finishes0", "finishes1", *(f"begun_{side}{row}" for side in "fm" for row in range(2))), 1)
+        Harness.__init__(self, {name: (f"component.{name}", bits) for name, bits in rows.items()} | {
+            f"{fifo}_{wire}": (f"component.{fifo}.queue.{wire}", bits) for fifo in self.fifos
+            for wire, bits in (("level", 3), ("r_port__addr", 2), ("w_port__addr", 2))})
 
     def build(self, m: Module) -> None:
         super().build(m)
@@ -174,5 +181,40 @@ class KeptBalance(Kept):
             always(m, f"{fifo} has its words in turn", (consume + level)[:2] == produce)
 
 
+class Ordered(KeptBalance):
+    """A balance of fibers, of which no item is begun before all those of the operation before are."""
+
+    def __init__(self) -> None:
+        super().__init__(fibers=True)
+
+    def build(self, m: Module) -> None:
+        super().build(m)
+        under_way = {"f0": self.busy0 & (self.turn0 == 0), "m0": self.busy0 & (self.turn0 == 1),
+                     "f1": self.busy1 & (self.turn1 == 0),
+                     "m1": (self.busy0 & (self.turn0 == 2)) | (self.busy1 & (self.turn1 == 1))}
+        over = {"f0": self.finishes0, "m0": self.finishes0, "f1": self.finishes1,
+                "m1": Mux(self.busy0 & (self.turn0 == 2), self.finishes0, self.finishes1)}
+        done, begun = Signal(3), dict[str, Value]()
+        flags = [getattr(self, f"begun_{item}") for item in under_way]
+        m.d.sync += done.eq(done + Cat(flags).all())
+        for item, goes in under_way.items():
+            count = Signal(3, name=f"over_{item}")
+            m.d.sync += count.eq(count + (goes & over[item]))
+            begun[item] = (count + goes)[:3]
+            flag = getattr(self, f"begun_{item}")
+            always(m, f"what is begun of {item} is as its flag says", begun[item] == (done + flag)[:3])
+        for first, second in itertools.permutations(begun, 2):
+            always(m, f"{first} is not begun two operations before {second}", (begun[first] - begun[second])[:3] != 2)
+        reachable(m, "the other row does what may move of the second operation", self.busy0 & (self.turn0 == 2) & (done == 1))
+
+
 def test_a_balance_keeps_the_contract(tmp_path: Path) -> None:
     assert prove(KeptBalance(), tmp_path) == Verdict(True)
+
+
+def test_a_balance_of_fibers_keeps_the_contract_and_the_order_of_operations(tmp_path: Path) -> None:
+    assert prove(Ordered(), tmp_path) == Verdict(True)
+
+
+def test_operations_of_a_balance_of_fibers_follow_each_other(tmp_path: Path) -> None:
+    assert cover(Ordered(), tmp_path, 14)

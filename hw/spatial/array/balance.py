@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Elaboratable, Module, Mux, Signal, Value
@@ -10,12 +10,10 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import Component, In, Out
 
 from ...arch import elastic
-from ...arch.elastic import AGE_BITS, AHEAD, IN_FLIGHT
-from ...arch.reduction import ADD
-from ...emit import macro
-from ...stream.fifo import Fifo
+from ...arch.elastic import AGE_BITS, AHEAD
+from ...sparse.interface import every
+from .balance_results import led
 from .elastic_pe import pair
-from .pe import applied
 
 
 class Balance(Component):
@@ -35,9 +33,11 @@ class Balance(Component):
     Members
     -------
     f0_0, m0_0, ... : In(stream)    For each row and lane, a `pair`: what stays, and what may move.
-    o0_0, ... : Out(stream)         For each row and lane, a `pair` for its PEs.
-    p0_0, ... : In(stream)          For each row and PE with a result, a `pair`, a word for each item.
-    c0_0, ... : Out(stream)         The same, a word for each operation.
+    w0_0, ... : In(stream)          For each row and word, a `pair` in each operation.
+    o0_0, ... : Out(stream)         For each row and lane, then for each of its words, a `pair` for its PEs.
+    p0_0, ... : In(stream)          For each row and PE with a result, a `pair`: a word or a fiber for each item.
+    c0_0, ... : Out(stream)         The same, a word for each operation, or fibers of what stays.
+    d0_0, ... : Out(stream)         Fibers of what may move.
 
     Timing: a pair in each lane a cycle, none between items of different streams; `f`, `m` to `o` combinational.
     Source: Stellar III-D and IV-E. Departure: fibers in streams know whether there is work, in place of units that watch
@@ -47,10 +47,11 @@ class Balance(Component):
     def __init__(self, kind: elastic.Balance) -> None:
         self.kind, self.module_name = kind, f"balance_{kind.digest}"
         rows = range(len(kind.takers))
+        given = {"f": kind.lanes, "m": kind.lanes, "w": kind.words, "o": kind.lanes + kind.words}
         ports = {f"{side}{row}_{lane}": (Out if side == "o" else In)(stream.Signature(pair(bits)))
-                 for side in "fmo" for row in rows for lane, bits in enumerate(kind.lanes)}
-        ports |= {f"{side}{row}_{nth}": (Out if side == "c" else In)(stream.Signature(pair(kind.bits)))
-                  for side in "pc" for row in rows for nth in range(kind.results)}
+                 for side, each in given.items() for row in rows for lane, bits in enumerate(each)}
+        ports |= {f"{side}{row}_{nth}": (In if side == "p" else Out)(stream.Signature(pair(kind.bits)))
+                  for side in ("pcd" if kind.fibers else "pc") for row in rows for nth in range(kind.results)}
         super().__init__(ports)
 
     @property
@@ -61,26 +62,37 @@ class Balance(Component):
         m = Module()
         rows = range(len(self.kind.takers))
         choices = [self.kind.choices(row) for row in rows]
-        begun = {(side, row): Signal(AGE_BITS, name=f"begun_{side}{row}") for side in "fm" for row in rows}
+        # How many operations of each item are begun; of fibers whether the one to be begun now is.
+        bits = 1 if self.kind.fibers else AGE_BITS
+        begun = {(side, row): Signal(bits, name=f"begun_{side}{row}") for side in "fm" for row in rows}
+        all_begun = Cat(begun.values()).all()
         busy = [Signal(name=f"busy{row}") for row in rows]
         turn = [Signal(range(len(choices[row])), name=f"turn{row}") for row in rows]
         moving = {row: Cat(busy[by] & (turn[by] == choices[by].index(("m", row))) for by in self.kind.takers[row]).any()
                   for row in rows}
-        told = self._results(m, choices)
-        free = self._passed(m, choices, busy, turn)
+        told = led(m, self, choices)
+        has_words = {each: Signal(len(self.kind.words), name=f"has_words_{each[0]}{each[1]}") for each in begun}
+        free = self._passed(m, choices, busy, turn, has_words)
         there: dict[tuple[str, int], Value] = {}
-        for row in rows:
-            stays, moves = begun["f", row], begun["m", row]
-            there["f", row] = (getattr(self, f"f{row}_0").valid & ~(busy[row] & (turn[row] == 0))
-                               & ((stays - moves)[:AGE_BITS] != AHEAD))
-            there["m", row] = (getattr(self, f"m{row}_0").valid & ~moving[row] & ((moves - stays)[:AGE_BITS] != AHEAD)
-                               & Cat(told["m", row, nth].ready for nth in range(self.kind.results)).all())
+        early: dict[tuple[str, int], Value] = {}
+        for side, row in begun:
+            own, other = begun[side, row], begun["m" if side == "f" else "f", row]
+            early[side, row] = all_begun | ~own if self.kind.fibers else (own - other)[:AGE_BITS] != AHEAD
+            under_way = busy[row] & (turn[row] == 0) if side == "f" else moving[row]
+            words = (getattr(self, f"w{row}_{nth}").valid & ~has_words[side, row][nth] for nth in range(len(self.kind.words)))
+            there[side, row] = (getattr(self, f"{side}{row}_0").valid & ~under_way & early[side, row]
+                                & every([Const(1), *words]))
+            if side == "m":
+                there[side, row] &= every([told["m", row, nth].ready for nth in range(self.kind.results)])
         wants = {}
         for row in rows:
             wants[row] = best, has = Signal(range(len(choices[row])), name=f"best{row}"), Signal(name=f"wants{row}")
             room = Cat(told["p", row, nth].ready for nth in range(self.kind.results)).all()
-            found, any_there = self._oldest([there[each] for each in choices[row]], [begun[each] for each in choices[row]])
-            m.d.comb += [best.eq(found), has.eq(free[row] & room & any_there)]
+            # Items of fibers that are there are of one operation.
+            ages = [Const(0, AGE_BITS) if self.kind.fibers else begun[each] for each in choices[row]]
+            found, any_there = self._oldest([there[each] for each in choices[row]], ages)
+            waits = early["f", row] & busy[row] & (turn[row] == 0) if self.kind.fibers else Const(0)
+            m.d.comb += [best.eq(found), has.eq(free[row] & room & any_there & ~waits)]
         granted: dict[int, Value] = {}
         taken: dict[tuple[str, int], list[Value]] = {each: [] for each in begun}
         for row in rows:
@@ -100,7 +112,8 @@ class Balance(Component):
             for nth in range(self.kind.results):
                 m.d.comb += [told["p", row, nth].valid.eq(granted[row]), told["p", row, nth].payload.eq(best)]
         for (side, row), by in taken.items():
-            m.d.sync += begun[side, row].eq(begun[side, row] + Cat(by).any())
+            before = begun[side, row] & ~all_begun if self.kind.fibers else begun[side, row]
+            m.d.sync += begun[side, row].eq(before | Cat(by).any() if self.kind.fibers else before + Cat(by).any())
             if side == "m":
                 # `taken` is in the order of rows, `takers` has the owner first.
                 places = [self.kind.takers[row].index(taker) for taker in sorted(self.kind.takers[row])]
@@ -117,74 +130,38 @@ class Balance(Component):
             best, age, any_there = Mux(older, at, best), Mux(older, other, age), any_there | each
         return best, any_there
 
-    def _passed(self, m: Module, choices: Sequence[Sequence[tuple[str, int]]], busy: Sequence[Value], turn: Sequence[Value]
-                ) -> list[Value]:
-        """Lead the fibers of items to their rows; whether each row is free, or will be after this cycle."""
+    def _passed(self, m: Module, choices: Sequence[Sequence[tuple[str, int]]], busy: Sequence[Value], turn: Sequence[Value],
+                has_words: Mapping[tuple[str, int], Signal]) -> list[Value]:
+        """Lead the fibers and words of items to their rows; whether each row is free, or will be after this cycle."""
         readies: dict[str, list[Value]] = {}
-        free = []
+        had: dict[tuple[str, int, int], list[Value]] = {}
+        lanes, free = len(self.kind.lanes), []
         for row, sources in enumerate(choices):
             ends = []
-            for lane in range(len(self.kind.lanes)):
-                over = Signal(name=f"over{row}_{lane}")
+            for lane in range(lanes + len(self.kind.words)):
+                over, nth = Signal(name=f"over{row}_{lane}"), lane - lanes
                 out = getattr(self, f"o{row}_{lane}")
-                given = [getattr(self, f"{side}{of}_{lane}") for side, of in sources]
+                given = [getattr(self, f"{side}{of}_{lane}" if nth < 0 else f"w{of}_{nth}") for side, of in sources]
+                valid = [each.valid if nth < 0 else each.valid & ~has_words[item][nth] for item, each in zip(sources, given)]
                 m.d.comb += [Value.cast(out.payload).eq(Array([each.payload.as_value() for each in given])[turn[row]]),
-                             out.valid.eq(busy[row] & ~over & Array([each.valid for each in given])[turn[row]])]
+                             out.valid.eq(busy[row] & ~over & Array(valid)[turn[row]])]
                 for at, (side, of) in enumerate(sources):
-                    readies.setdefault(f"{side}{of}_{lane}", []).append(busy[row] & ~over & (turn[row] == at) & out.ready)
-                ends.append((over, over | (out.valid & out.ready & out.payload.crd.control)))
+                    mine = busy[row] & ~over & (turn[row] == at) & out.ready
+                    if nth < 0:
+                        readies.setdefault(f"{side}{of}_{lane}", []).append(mine)
+                    else:
+                        had.setdefault((side, of, nth), []).append(mine & valid[at])
+                ends.append((over, over | (out.valid & out.ready & (out.payload.crd.control if nth < 0 else 1))))
             finishes = Signal(name=f"finishes{row}")
             m.d.comb += finishes.eq(busy[row] & Cat(end for _, end in ends).all())
             m.d.sync += [over.eq(end & ~finishes) for over, end in ends]
             free.append(~busy[row] | finishes)
         for name, ready in readies.items():
             m.d.comb += getattr(self, name).ready.eq(Cat(ready).any())
+        for row in range(len(choices)):
+            for nth in range(len(self.kind.words)):
+                word, sides = getattr(self, f"w{row}_{nth}"), [has_words[side, row][nth] for side in "fm"]
+                now = [has | Cat(had[side, row, nth]).any() for has, side in zip(sides, "fm")]
+                m.d.comb += word.ready.eq(now[0] & now[1])
+                m.d.sync += [has.eq(each & ~word.ready) for has, each in zip(sides, now)]
         return free
-
-    def _results(self, m: Module, choices: Sequence[Sequence[tuple[str, int]]]) -> dict[tuple[str, int, int], Any]:
-        """Lead the words of PEs back to their rows and make one of two; where to tell whose each is, and who has what moves."""
-        rows = range(len(choices))
-        told: dict[tuple[str, int, int], Any] = {}
-        for nth in range(self.kind.results):
-            turns = [self._fifo(m, f"turns{row}_{nth}", len(choices[row]).bit_length()) for row in rows]
-            told |= {("p", row, nth): turns[row].i for row in rows}
-            taken: dict[int, list[Value]] = {row: [] for row in rows}
-            for row in rows:
-                word = [self._fifo(m, f"{side}_words{row}_{nth}", self.kind.bits) for side in "fm"]
-                order = self._fifo(m, f"order{row}_{nth}", len(self.kind.takers[row]).bit_length())
-                told["m", row, nth] = order.i
-                offers = []
-                for at, by in enumerate(self.kind.takers[row]):
-                    result, is_next = getattr(self, f"p{by}_{nth}"), turns[by].o.valid
-                    mine = is_next & (turns[by].o.payload == choices[by].index(("m", row)))
-                    offers.append(result.valid & mine & order.o.valid & (order.o.payload == at))
-                    taken[by].append(offers[-1] & word[1].i.ready)
-                own = getattr(self, f"p{row}_{nth}")
-                stays = own.valid & turns[row].o.valid & (turns[row].o.payload == 0)
-                taken[row].append(stays & word[0].i.ready)
-                moved = [getattr(self, f"p{by}_{nth}").payload.value for by in self.kind.takers[row]]
-                chosen: Any = Const(0)
-                for each, value in zip(offers, moved):
-                    chosen = chosen | Mux(each, value, 0)
-                out = getattr(self, f"c{row}_{nth}")
-                both = word[0].o.valid & word[1].o.valid
-                m.d.comb += [
-                    word[0].i.valid.eq(stays), word[0].i.payload.eq(own.payload.value),
-                    word[1].i.valid.eq(Cat(offers).any()), word[1].i.payload.eq(chosen),
-                    order.o.ready.eq(Cat(offers).any() & word[1].i.ready), out.valid.eq(both),
-                    out.payload.value.eq(self._met(word[0].o.payload, word[1].o.payload)), out.payload.crd.eq(0),
-                    word[0].o.ready.eq(both & out.ready), word[1].o.ready.eq(both & out.ready)]
-            for row in rows:
-                goes = Cat(taken[row]).any()
-                m.d.comb += [turns[row].o.ready.eq(goes), getattr(self, f"p{row}_{nth}").ready.eq(goes)]
-        return told
-
-    def _met(self, stays: Value, moves: Value) -> Value:
-        """What the words of two items become; the low bits of a sum are the same without signs."""
-        if self.kind.reduction == ADD:
-            return stays + moves
-        return applied(self.kind.reduction, [stays.as_signed(), moves.as_signed()])
-
-    def _fifo(self, m: Module, name: str, bits: int) -> Any:
-        m.submodules[name] = fifo = macro(Fifo(bits, IN_FLIGHT))
-        return fifo

@@ -35,6 +35,7 @@ DESIGNS = {
     "rows, to the first": (PRODUCT, OUTPUT, (3, 1, 9), ROWS, [sp.shift(i, to=0, where=k >= 4)]),
     "PEs, shift": (PRODUCT, OUTPUT, (3, 2, 9), ROWS, [ALONE]),
     "PEs, both operands": (PRODUCT, OUTPUT, (2, 2, 9), BOTH, [sp.work_queue(i, where=k >= 4, grain="pe")]),
+    "a word in each PE": (sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)"), OUTPUT, (3, 2, 9), ROWS, [SHIFT]),
     "dot products": (LINE, [[1, 0], [1, 1]], (4, 9), [sp.skip(k, where=A(i, k) == 0), sp.skip(k, where=B(i, k) == 0)], [QUEUE]),
 }
 
@@ -248,8 +249,6 @@ def test_of_a_row_with_one_coordinate_nothing_can_move() -> None:
 
 @pytest.mark.parametrize("changes,said", [
     ({"sparsity": []}, "all rows have the same work: no skip finds an index by values"),
-    ({"dataflow": sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), "sparsity": [sp.skip(j, where=B(k, j) == 0)],
-      "balance": [sp.shift(i, by=1, where=j >= 1)]}, "results are fibers, of which a port gives a pair a cycle"),
     ({"balance": [sp.shift(k, by=1, where=k >= 2)]}, "k is no index of PEs"),
     ({"balance": [sp.shift(i, by=1, where=j >= 1)]}, "work is parted along k, which is time, and it has no condition on that"),
     ({"balance": [sp.shift(i, by=1, where=k >= 9)]}, "k is 0..8: of a row no work may move"),
@@ -263,7 +262,6 @@ def test_of_a_row_with_one_coordinate_nothing_can_move() -> None:
     ({"functionality": sp.functionality("C(j,i) = A(k) * B(k,j) * D(k,i)"),
       "sparsity": [sp.skip(k, where=sp.inputs("D")[0](k, i) == 0)]}, "rows have 4 and 5 fibers, as a wire of some is cut"),
     ({"bounds": {"i": 1, "j": 2, "k": 9}}, "i has one place, so that there is no other row"),
-    ({"functionality": sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)")}, "stays in its PE for an operation"),
     ({"balance": ["k"]}, "which is no list of shifts"),
     ({"name": "balance_0123abcd"}, "balance_0123abcd is the name of a part"),
 ])
