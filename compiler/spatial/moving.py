@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ...hw.arch.elastic import MOST_EXTENT
 from ...hw.arch.errors import UserError
 from ..lang.balance import PE, ROW, Balance
-from ..lang.sparsity import Condition, holds, indices_of
+from ..lang.sparsity import Compare, Condition, holds, indices_of
 from .points import Point
 
 # The place of its row, and the place in the row, () where all of it takes work together.
@@ -97,8 +97,12 @@ def _part(balance: Balance, timed: Sequence[Condition], time: str, extent: int) 
                         f"give one, as {time} >= {half}")
     moves = [at for at in range(extent) if all(holds(each, {time: at}) for each in timed)]
     if not 0 < len(moves) < extent:
+        # Of one comparison as k >= n, or k < n, every such number helps.
+        plain = len(timed) == 1 and isinstance(only := timed[0], Compare) and (only.sum.terms, only.relation) in (
+            (((time, -1),), "<="), (((time, 1),), "<"))
+        number = f"give a number 1..{extent - 1}" if plain else f"give a number, as {time} >= {half}"
         raise UserError(f"{time} is 0..{extent - 1}: of a row {'all work may' if moves else 'no work may'} move", str(balance),
-                        f"give a number, as {time} >= {half}" if extent > 1 else "leave it out")
+                        number if extent > 1 else "leave it out")
     first, last = moves[0], moves[-1]
     if len(moves) != last - first + 1 or (first and last != extent - 1):
         raise UserError(f"{time} is 0..{extent - 1}, and what moves of it is neither its first part nor its last one, so that "

@@ -66,8 +66,10 @@ PIECES = "k is 0..8, and what moves of it is neither its first part nor its last
 
 @pytest.mark.parametrize("where,what,fix", [
     (j < 2, "work is parted along k, which is time, and it has no condition on that", "give one, as k >= 4"),
-    (k >= 9, "k is 0..8: of a row no work may move", "give a number, as k >= 4"),
-    (k >= 0, "k is 0..8: of a row all work may move", "give a number, as k >= 4"),
+    (k >= 9, "k is 0..8: of a row no work may move", "give a number 1..8"),
+    (k < 9, "k is 0..8: of a row all work may move", "give a number 1..8"),
+    (k > 8, "k is 0..8: of a row no work may move", "give a number, as k >= 4"),
+    (k <= 8, "k is 0..8: of a row all work may move", "give a number, as k >= 4"),
     ((k >= 4) & (k < 4), "k is 0..8: of a row no work may move", "give a number, as k >= 4"),
     ((k >= 4) & (k < 8), PIECES, "give one number, as k >= 4"), (k != 4, PIECES, "give one number, as k >= 1"),
     (k >= j, "j <= k is of k, which is time, and of others, so that each PE would part its work elsewhere",
@@ -97,3 +99,8 @@ def test_rows_are_places_of_an_index_of_pes() -> None:
     with pytest.raises(UserError) as refused:
         spots(sp.shift(k, by=1, where=k >= 4), "ij", PLACES)
     assert (refused.value.what, refused.value.fix) == ("k is no index of PEs", "balance i or j")
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_every_number_that_is_to_be_given_helps(number: int) -> None:
+    assert apart(k >= number).begin == number and apart(k < number).end == number
