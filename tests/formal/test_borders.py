@@ -48,7 +48,7 @@ from sardonyx.hw.spatial.command import dispatch
 from sardonyx.hw.verilog import EmittedModule
 
 PROOFS: dict[str, Callable[[], Harness]] = {
-    "arrays in step": lambda: test_waves.Followed(test_waves.array(test_waves.ARRAYS["weights stay"])),
+    "arrays in step": lambda: test_waves.Followed(test_waves.array("weights stay")),
     "balance": test_elastic.KeptBalance,
     "beats": test_beat.beats,
     "boot": test_boot.Filled,
