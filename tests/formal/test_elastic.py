@@ -4,7 +4,8 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+import pytest
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In
 from chains import keeps_contract
 from prover import Harness, Side, Verdict, always, assume, cover, free, prove, reachable
@@ -16,6 +17,7 @@ from sardonyx.hw.arch.reduction import ADD, ALL, ANY, LARGEST, REDUCTIONS, SMALL
 from sardonyx.hw.emit import macro
 from sardonyx.hw.spatial.array import balance, spread
 from sardonyx.hw.spatial.array.elastic_pe import ElasticPe
+from sardonyx.hw.spatial.merge import matrix
 from sardonyx.hw.spatial.merge.matrix import MergeMatrix
 from sardonyx.hw.spatial.merge.merger import MergerArray
 from sardonyx.hw.spatial.merge.node import MergeNode
@@ -84,43 +86,82 @@ class Compared(Kept):
         reachable(m, "a lesser value with the same key", goes & (x.payload.key == y.payload.key) & (first < second))
 
 
-class First(Kept):
-    """A node of two elements a cycle, of which the first one that leaves is the next one, and has what both have with one key;
-    whichever of its streams are next."""
+class Sequence(Kept):
+    """A node of several elements a cycle, beside a merge of one after the other: as long as the heads of both fibers are there,
+    and the next output is free for each element that leaves or is met, the lesser one leaves, or what both become; whichever of
+    its streams are next. An end is an element, behind which nothing leaves in that cycle."""
 
-    def __init__(self, reduction: str) -> None:
-        self.component = MergeMatrix(Merger("merger", 2, 1, 2, take=2, bits=3, reduction=reduction))
-        Harness.__init__(self, {f"{side}_at": (f"component.{side}_at", 1) for side in "xyo"})
+    def __init__(self, reduction: str, take: int = 2) -> None:
+        self.component = MergeMatrix(Merger("merger", 2, 1, take, take=take, bits=3, reduction=reduction))
+        Harness.__init__(self, {f"{side}_at": (f"component.{side}_at", (take - 1).bit_length()) for side in "xyo"})
 
     def build(self, m: Module) -> None:
         m.submodules.component = node = macro(self.component)
-        key, value, there = ({}, {}, {})
-        for side in "xyo":
-            words = [getattr(node, f"{side}{nth}") for nth in range(2)]
-            for nth, each in enumerate(words):
+        take, layout = self.component.kind.take, Value.cast(node.x0.payload).shape()
+        ports = {side: [getattr(node, f"{side}{nth}") for nth in range(take)] for side in "xyo"}
+        turns = {side: Signal(range(take), name=f"{side}_turn") for side in "xyo"}
+        for side, each in ports.items():
+            always(m, f"it is known which {side} is next", getattr(self, f"{side}_at") == turns[side])
+            for nth, port in enumerate(each):
                 # An output offers nothing that it has no room for, so it never waits: FIFOs stand behind it.
                 if side == "o":
-                    m.d.comb += each.ready.eq(free(m, 1, f"o{nth}_ready"))
+                    m.d.comb += port.ready.eq(free(m, 1, f"o{nth}_ready"))
                 else:
-                    self.source(m, f"{side}{nth}", each)
-            turn = getattr(self, f"{side}_at")
-            key[side] = Mux(turn, words[1].payload.key, words[0].payload.key)
-            value[side] = Mux(turn, words[1].payload.value, words[0].payload.value)
-            there[side] = Mux(turn, words[1].valid, words[0].valid)
-        first, second = (value[side].as_signed() for side in "xy")
-        equal = Signal(3)
-        m.d.comb += equal.eq(both(self.component.kind.reduction, first, second))
-        wanted = Mux(key["x"] == key["y"], equal, Mux(key["x"] < key["y"], first, second))
-        always(m, "what leaves first is of the lesser key", ~there["o"] | (value["o"] == wanted[:3]))
-        always(m, "it leaves when both are there", ~there["o"] | (there["x"] & there["y"]))
-        reachable(m, "a lesser value with the same key", there["o"] & (key["x"] == key["y"]) & (first < second))
+                    self.source(m, f"{side}{nth}", port)
+
+        def at(side: str, count: Value) -> Any:
+            return Array(ports[side])[(turns[side] + count)[:len(turns[side])]]
+        for side in "xy":
+            window = [at(side, Const(n, 4)).payload.key for n in range(take)]
+            valid = [at(side, Const(n, 4)).valid for n in range(take)]
+            for n, (one, other) in enumerate(itertools.pairwise(window)):
+                assume(m, f"{side} rises up to its end behind {n}", ~valid[n] | ~valid[n + 1] | one[-1] | (one < other))
+            for n, each in enumerate(window):
+                assume(m, f"{side} has one end at {n}", ~each[-1] | (each[:-1] == 0))
+        gone = {side: Signal(range(take + 2), name=f"{side}_none") for side in "xyo"}
+        goes, met, room = Signal(init=1), Signal(), Signal(init=1)
+        m.d.comb += [goes.eq(1), room.eq(1)]
+        words = [Signal(layout, name=f"word{nth}") for nth in range(take)]
+        for n in range(take):
+            x, y = (at(side, gone[side]) for side in "xy")
+            has_room, leaves, equal = (Signal(name=f"{name}{n}") for name in ("has_room", "leaves", "equal"))
+            ended, value = Signal(name=f"ended{n}"), Signal(3, name=f"value{n}")
+            one, other = x.payload.value.as_signed(), y.payload.value.as_signed()
+            m.d.comb += [
+                has_room.eq(room & at("o", Const(n, 4)).ready), equal.eq(x.payload.key == y.payload.key),
+                leaves.eq(goes & ~met & x.valid & y.valid & has_room), ended.eq(leaves & equal & x.payload.key[-1]),
+                value.eq(Mux(equal, both(self.component.kind.reduction, one, other),
+                             Mux(x.payload.key < y.payload.key, one, other)))]
+            given = Cat(value, Mux(x.payload.key < y.payload.key, x.payload.key, y.payload.key))
+            for nth in range(take):
+                with m.If(leaves & (gone["o"] == nth)):
+                    m.d.comb += words[nth].eq(given)
+            after = {side: Signal(range(take + 2), name=f"{side}_gone{n}") for side in "xyo"}
+            goes_on, meets = Signal(name=f"goes{n}"), Signal(name=f"met{n}")
+            m.d.comb += [
+                after["x"].eq(gone["x"] + (leaves & (x.payload.key <= y.payload.key))),
+                after["y"].eq(gone["y"] + (leaves & (y.payload.key <= x.payload.key))), after["o"].eq(gone["o"] + leaves),
+                # One that was met takes the place of an element in that cycle.
+                meets.eq(leaves & equal), goes_on.eq((leaves | (goes & met)) & ~ended)]
+            gone, goes, met, room = after, goes_on, meets, has_room
+        for side, each in ports.items():
+            m.d.sync += turns[side].eq(turns[side] + gone[side])
+            for nth, port in enumerate(each):
+                place = (nth - turns[side])[:len(turns[side])]
+                moves = port.valid if side == "o" else port.ready
+                always(m, f"{side}{nth} moves in its turn", moves == (place < gone[side]))
+                if side == "o":
+                    given = Value.cast(port.payload)
+                    always(m, f"o{nth} gives the merged element", ~port.valid | (given == Array(words)[place]))
+        reachable(m, "all that can leave does", gone["o"] == take)
+        reachable(m, "more are taken than leave", gone["x"] + gone["y"] == take + 1)
 
 
 def units() -> Side:
     return Side({name: Kept(ElasticPe(worker, name)) for name, worker in WORKERS.items()}
                 | {"node": Kept(MergeNode(Merger("merger", 2, 1, 2, bits=1))),
                    **{f"node_{reduction}": Compared(reduction) for reduction in REDUCTIONS},
-                   **{f"matrix_{reduction}": First(reduction) for reduction in REDUCTIONS},
+                   **{f"matrix_{reduction}": Sequence(reduction) for reduction in REDUCTIONS},
                    "matrix": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=1))),
                    "truths": Kept(MergeTree(Merger("merger", 2, 1, 2, take=2, bits=2, reduction=ANY))),
                    "stages": Kept(MergeTree(Merger("merger", 8, 1, 2, bits=1))),
@@ -129,6 +170,30 @@ def units() -> Side:
 
 def test_pes_and_mergers_keep_the_contract(tmp_path: Path) -> None:
     assert prove(units(), tmp_path) == Verdict(True)
+
+
+@pytest.mark.slow
+def test_four_elements_a_cycle_are_those_of_a_merge_of_one_after_the_other(tmp_path: Path) -> None:
+    four = Sequence(ADD, 4)
+    assert prove(four, tmp_path) == Verdict(True)
+    assert cover(four, tmp_path, 4)
+
+
+def _adds_nothing(self: Any, x_first: Value, same: Value, x: Value, y: Value) -> Value:
+    return Mux(x_first, x, y)
+
+
+def _leaves_holes(m: Module, given: Any, again: Value) -> list[Value]:
+    return [Value.cast(each) for each in given]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of,name,broken,claim", [(MergeMatrix, "_value", _adds_nothing, "o0 gives the merged element"),
+                                                  (matrix, "_packed", _leaves_holes, "o1 gives the merged element")])
+def test_merges_that_give_otherwise_are_found(of: Any, name: str, broken: Any, claim: str, tmp_path: Path,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of, name, broken)
+    assert prove(Sequence(ADD, 4), tmp_path, bound=2, only=claim).failed == (claim,)
 
 
 def test_every_output_of_a_unit_can_wait_and_move(tmp_path: Path) -> None:
