@@ -22,11 +22,14 @@ Value = Callable[[Any, Any], Any]
 PRODUCT: Value = lambda a, b: a * b             # noqa: E731
 MORE: Value = lambda a, b: 1 + a * b            # noqa: E731
 SUM: Value = lambda before, value: before + value       # noqa: E731
+EITHER: Value = lambda before, value: before | sp.different(value, 0)       # noqa: E731
 
 
-def reduced(by: Value, begins: int, value: Value = PRODUCT) -> Any:
+def reduced(by: Value, begins: int, value: Value = PRODUCT, dtype: str = "int16") -> Any:
     """C(i, j) as the reduction of values along k."""
-    a, b, c = sp.variables("a b c")
+    a, b = sp.variables("a b", dtype=dtype)
+    A, B = sp.inputs("A B", dtype=dtype)
+    (c,) = sp.variables("c")
     (C,) = sp.outputs("C")
     return sp.functionality(
         a(i, j.lower, k).eq(A(i, k)), a(i, j, k).eq(a(i, j - 1, k)),
@@ -85,6 +88,11 @@ ARRAYS: list[Case] = [
      (lambda: run(reduced(sp.maximum, 0, MORE)),)),
     ("skip only where all that is added is 0", lambda: run(reduced(SUM, 0, MORE), OUTPUT, ROWS_OF_A),
      (lambda: run(reduced(SUM, 0), OUTPUT, ROWS_OF_A),)),
+    ("skip only where each new value is 0", lambda: run(reduced(EITHER, 0, lambda a, b: a + b), OUTPUT, ROWS_OF_A),
+     (lambda: run(reduced(EITHER, 0), OUTPUT, ROWS_OF_A),)),
+    ("declare inputs with fewer bits, so that these have 32 or fewer",
+     lambda: run(reduced(sp.minimum, 0, MORE), OUTPUT, ROWS_OF_A),
+     (lambda: run(reduced(sp.minimum, 0, MORE, "int8"), OUTPUT, ROWS_OF_A),)),
     ("skip only where all factors are 1", lambda: run(reduced(PRODUCT, 1), OUTPUT, ROWS_OF_A),
      (lambda: run(reduced(PRODUCT, 1, MORE), OUTPUT, ROWS_OF_A),)),
     ("choose a transform with k in time", lambda: run(reduced(PRODUCT, 1, MORE), INPUT, ROWS_OF_A),

@@ -169,8 +169,11 @@ def _instead(one: Assignment, skip: Skip, met: tuple[str, int] | None, goes_on: 
         return f"{begins}leave this skip out"
     if goes_on and all(read.name != one.target.name for read in reads(one.value)):
         return f"let {one.target.name} begin with a number at a lower plane, as k.lower, or leave this skip out"
-    is_product = isinstance(one.value, Call) and one.value.operation == TIMES and goes_on
-    return "skip only where all factors are 1" if is_product else "skip only where all that is added is 0"
+    reduction = one.value.operation if isinstance(one.value, Call) and goes_on else ""
+    if reduction == TIMES:
+        return "skip only where all factors are 1"
+    is_one_of = reduction in REDUCTIONS and reduction not in NEUTRAL
+    return f"skip only where {'each new value' if is_one_of else 'all that is added'} is 0"
 
 
 def _apart(skip: Skip, recurrences: Recurrences) -> Recurrences:

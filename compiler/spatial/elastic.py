@@ -40,7 +40,7 @@ from ...hw.arch.elastic import (
     Worker,
 )
 from ...hw.arch.errors import UserError
-from ...hw.arch.logic import MOST_BITS, Apply, Constant, Feed, Logic, width
+from ...hw.arch.logic import BITS, MOST_BITS, Apply, Constant, Feed, Logic, width
 from ...hw.arch.reduction import ADD, NAMES, NEUTRAL, TIMES, begins
 from ...hw.arch.spatial import MOST_CELLS, Shaped
 from ..lang.balance import Balance
@@ -209,9 +209,11 @@ class _Maker:
             bits = {each.name: each.bits for each in operands}
             # Sums and products are the same in parts whether they wrap or not.
             if reduction not in NEUTRAL and (wide := width(self._logic(self.parts.value), bits.__getitem__)) > self.bits:
+                most = max(BITS.values())
                 raise UserError(f"{self.parts.total} has {self.bits} bits, and {NAMES[reduction]} of values of {wide} bits, "
                                 "which wrap, is not the same in parts", "functionality",
-                                f"declare {self.parts.total} with more bits")
+                                f"declare {self.parts.total} with more bits" if wide <= most else
+                                f"declare inputs with fewer bits, so that these have {most} or fewer")
             if (wide := width(logic, bits.__getitem__)) > MOST_BITS:
                 raise UserError(f"what is assigned to {self.parts.total} has {wide} bits", "functionality",
                                 f"at most {MOST_BITS} bits are computed at once")
