@@ -60,6 +60,7 @@ FIRST_ASSIGNED = sp.functionality(c(i, j, 0).eq(A(i, 0) * B(0, j)), c(i, j, k).e
 TWICE = sp.functionality(c(i, j, k.lower).eq(0), c(i, j, k).eq(c(i, j, k - 1) + A(i, k) * B(k, j) + A(i, k) * B(k, j)),
                          C(i, j).eq(c(i, j, k.upper)))
 EIGHT = {"i": 2, "j": 2, "k": 8}
+BAND = (i != k) & (i != k + 1)
 FOUND_BY_M = sp.skip(i, where=D(i, m) == 0), sp.skip(j, where=B(m, j) == 0)
 ARRAYS: list[Case] = [
     ("leave out skips by values, or let c begin with 0, and take -3 into the result outside of the array",
@@ -108,6 +109,8 @@ ARRAYS: list[Case] = [
      (lambda: run(TEXT, INPUT, COLUMNS_OF_A), lambda: run(TEXT, INPUT, sp.skip(k, where=k > i)))),
     ("give conditions that leave a point of each element, or another functionality",
      lambda: run(TEXT, INPUT, sp.skip(k, where=k >= i)), (lambda: run(TEXT, INPUT, sp.skip(k, where=k > i)),)),
+    ("give conditions that leave one point of each sum, or leave its wire", lambda: run(TEXT, INPUT, sp.skip(i, k, where=BAND)),
+     (lambda: run(TEXT, INPUT, sp.skip(i, k, where=i != k)), lambda: run(TEXT, INPUT, sp.skip(k, where=BAND)))),
     ("make one index of both, as A(i, k) of A(i, j, l) with k = 8 * j + l",
      lambda: run("x(i) = A(i,j,k) * B(j,k)", [[1, 0, 0], [0, 1, 0], [0, 0, 1]], sp.skip(k, where=A(i, j, k) == 0)),
      (lambda: run("x(i) = A(i,k) * B(k)", [[1, 0], [1, 1]], ROWS_OF_A),)),
