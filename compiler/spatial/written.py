@@ -35,16 +35,18 @@ def written(name: str, buffer: Buffer, array: Spatial | Elastic) -> Written:
         raise UserError(f"fibers go along dimension {along}, which is not the last level", where,
                         f"put {along} last in its order")
     outer = buffer.order[:-1]
-    found = {tuple(port.at[dimension][1] for dimension in outer): port.name for port in ports}
-    places = list(product(*(range(tensor.shape[dimension]) for dimension in outer)))
+    begins = tuple(sorted({port.begin for port in ports}))
+    found = {(*(port.at[dimension][1] for dimension in outer), port.begin): port.name for port in ports}
+    places = list(product(*(range(tensor.shape[dimension]) for dimension in outer), begins))
     if sorted(found) != places or len(ports) != len(places):
-        raise UserError(f"{name} has {len(places)} fibers, but {len(ports)} ports", where,
+        raise UserError(f"{name} has {len(places) // len(begins)} fibers, but {len(ports)} ports", where,
                         "choose a transform under which each fiber has a port, or leave the buffer out")
     ordered = tuple(found[place] for place in places)
     if any(kind != DENSE for kind in buffer.levels[:-1]):
         return ChainedWritten(tensor, buffer.order, ordered, buffer.levels[-1], buffer.words, buffer.node, buffer.operations,
-                              above=buffer.levels[:-1])
-    return Written(tensor, buffer.order, ordered, buffer.levels[-1], buffer.words, buffer.node, buffer.operations)
+                              begins=begins, above=buffer.levels[:-1])
+    return Written(tensor, buffer.order, ordered, buffer.levels[-1], buffer.words, buffer.node, buffer.operations,
+                   begins=begins)
 
 
 def _wrong(buffer: Buffer, dimensions: int) -> Iterator[tuple[str, str]]:

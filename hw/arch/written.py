@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Annotated
 
 from .check import Identifier, Misfit, OneOf, PowerOfTwo, Tuple, Whole, check
+from .elastic import MOST_EXTENT
 from .level_arrays import LevelArray, across, level_arrays
 from .private_buffer import (
     BITVECTOR,
@@ -44,12 +46,13 @@ class Written:
     ----------
     tensor : Shaped
     order : tuple       The dimensions of the tensor, as levels have them; fibers go along the last one.
-    ports : tuple       Of the array, in the order in which their fibers are stored.
+    ports : tuple       Of the array, in the order in which their fibers are stored, or the parts of these.
     kind : str          Of the last level; the others are dense.
     words : int         Values of a tensor, at most.
     node : int          Elements of a node of a linked list.
     operations : int    Operations that make a tensor.
     sums : bool         A tensor is the sum of operations, of as many as an input of the hardware says.
+    begins : tuple      Of the parts of a fiber, each of which has a port, the coordinates from which on they are.
     """
 
     tensor: Shaped
@@ -60,6 +63,7 @@ class Written:
     node: NodeSize = 4
     operations: Annotated[int, Whole(1, MOST_SHARED)] = 1
     sums: bool = False
+    begins: Annotated[tuple[int, ...], Tuple((Whole(0, MOST_EXTENT - 1),), True)] = (0,)
 
     def __post_init__(self) -> None:
         check(self, "result", self._misfits)
@@ -68,8 +72,12 @@ class Written:
         name = self.tensor.name
         if sorted(self.order) != list(range(len(self.tensor.shape))):
             yield Misfit("order", "does not name each dimension once", f"give 0 to {len(self.tensor.shape) - 1}")
-        elif prod(self.outer) != len(self.ports) or not 1 <= len(self.ports) <= MOST_PORTS:
-            yield Misfit("ports", f"are {len(self.ports)}, but {name} has {prod(self.outer)} fibers",
+        elif self.begins != tuple(sorted({0, *self.begins})) or self.begins[-1] >= self.extent:
+            yield Misfit("begins", f"are {', '.join(map(str, self.begins))}",
+                         f"give rising coordinates below {self.extent}, from 0 on")
+        elif prod(self.outer) * len(self.begins) != len(self.ports) or not 1 <= len(self.ports) <= MOST_PORTS:
+            parts = f", in {len(self.begins)} parts each" if len(self.begins) > 1 else ""
+            yield Misfit("ports", f"are {len(self.ports)}, but {name} has {prod(self.outer)} fibers{parts}",
                          f"give a port for each, up to {MOST_PORTS}")
         elif self.least > self.words:
             yield Misfit("words", f"are {self.words}, but {name} takes {self.least:,}",
@@ -97,7 +105,12 @@ class Written:
     @property
     def fibers(self) -> int:
         """Of a tensor."""
-        return len(self.ports)
+        return len(self.ports) // len(self.begins)
+
+    @property
+    def spans(self) -> tuple[int, ...]:
+        """How many coordinates each of the ports of a fiber has."""
+        return tuple(end - begin for begin, end in pairwise((*self.begins, self.extent)))
 
     @property
     def across(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -23,7 +24,9 @@ def written(kind: Written, ports: Mapping[str, Sequence[Pair]]) -> dict[str, lis
 
     Of places of linked lists that no element has it says 0.
     """
-    fibers = [_fibers(ports[name]) for name in kind.ports]
+    parts, count = [_fibers(ports[name]) for name in kind.ports], len(kind.begins)
+    # Of each fiber and operation its parts, one behind the other.
+    fibers = [[list(chain(*of)) for of in zip(*parts[at:at + count], strict=True)] for at in range(0, len(parts), count)]
     found: dict[str, list[int]] = {kind.name(name): [] for name in kind.arrays}
     for first in range(0, len(fibers[0]), kind.operations):
         tensor = [[each[first + nth] for each in fibers] for nth in range(kind.operations)]
@@ -99,8 +102,8 @@ def _arrays(kind: Written, operations: Sequence[Sequence[Fiber]]) -> dict[str, l
                 nodes.append(fiber[at:at + kind.node])
     if len(nodes) > kind.nodes:
         raise too_many(kind)
-    following = {node: after for chain in filter(None, lists) for node, after in zip(chain, [*chain[1:], NO_NODE], strict=True)}
+    following = {node: after for each in filter(None, lists) for node, after in zip(each, [*each[1:], NO_NODE], strict=True)}
     places = [pair for node in nodes for pair in [*node, *[(0, 0)] * (kind.node - len(node))]]
-    return {"heads": [*(chain[0] if chain else NO_NODE for chain in lists), len(nodes)],
+    return {"heads": [*(each[0] if each else NO_NODE for each in lists), len(nodes)],
             "links": [following[node] | len(held) << DATA_BITS for node, held in enumerate(nodes)],
             "coordinates": [crd for crd, _ in places], "values": [value for _, value in places]}

@@ -112,6 +112,8 @@ class Held(Between):
 
 
 RESULT = Written(Shaped("C", 2, (2, 3)), (0, 1), ("C_0", "C_1"), COMPRESSED, 16)
+PARTS = dataclasses.replace(RESULT, tensor=Shaped("P", 2, (2, 3)), ports=("P_0", "P_0_moves", "P_1", "P_1_moves"),
+                            begins=(0, 1))
 SUMS = dataclasses.replace(RESULT, tensor=Shaped("S", 2, (2, 3)), sums=True)
 LISTS = dataclasses.replace(RESULT, tensor=Shaped("L", 2, (2, 3)), kind=LINKED, node=2)
 ZEROS = dataclasses.replace(RESULT, tensor=Shaped("D", 2, (2, 3)), kind=DENSE)
@@ -307,6 +309,7 @@ def writers() -> Side:
         "store": Held(ArrayStore(4, 1), {"ahead": READ}, True), "list": Held(ListLevel(1, 2, 1), {"finished": FINISHED}, True),
         "fiber bank": Held(FiberBank(2, 2), {"sums": 4, "done": 3}),
         "collector": Held(FiberCollector(RESULT), {"fiber0": 4, "fiber1": 4}),
+        "collector of parts": Held(FiberCollector(PARTS), {f"fiber{nth}": (2, 3)[nth % 2] for nth in range(4)}),
         "summed": Held(summed, {f"fiber{n}.{fifo}": depth for n in range(2) for fifo, depth in (("sums", 5), ("done", 4))}),
         "compressed": Held(CompressedWriter(RESULT), {f"{name}.ahead": READ for name in RESULT.arrays}),
         "lists": Held(ListWriter(LISTS), {f"{name}.ahead": READ for name in LISTS.arrays}),

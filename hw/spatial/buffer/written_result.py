@@ -51,7 +51,7 @@ class WrittenResult(Component):
         m.submodules.collector = collector = macro(FiberCollector(self.written))
         m.submodules.writer = writer = macro(ChainWriter(self.written) if isinstance(self.written, ChainedWritten)
                                              else WRITERS[self.written.kind](self.written))
-        for n in range(self.written.fibers):
+        for n in range(len(self.written.ports)):
             lead(m, getattr(self, f"i{n}"), getattr(collector, f"i{n}"))
         lead(m, collector.o, writer.i)
         for name in self.written.arrays:

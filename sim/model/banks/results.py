@@ -25,7 +25,8 @@ class TimedResult:
         """tensors: how many there will be."""
         assert not written.sums, "results of several operations are sums in accelerators alone"
         self._written, self._ports = written, ports
-        self._fibers = [Queue(written.extent + 1) for _ in ports]
+        spans = written.spans
+        self._fibers = [Queue(spans[at % len(spans)] + 1) for at in range(len(ports))]
         self._turn = self._operation = 0
         self._over = False
         self._writer = (TimedChainWriter(written, tensors) if isinstance(written, ChainedWritten)
@@ -46,6 +47,10 @@ class TimedResult:
         for port, fiber in zip(self._ports, self._fibers):
             port.takes = port.head is not None and fiber.offer(port.head)
         head = self._fibers[self._turn].head
+        if not self._over and head is not None and is_control(head.crd) and (self._turn + 1) % len(self._written.begins):
+            # The next part of the fiber follows.
+            self._fibers[self._turn].takes = True
+            self._turn, head = self._turn + 1, None
         token = DONE if self._over else None if head is None else STOP if is_control(head.crd) else head.crd
         if self._writer.step(token) and token is not None:
             self._collect(token)
