@@ -32,6 +32,8 @@ def measured() -> Iterator[tuple[str, Shared, float]]:
                measure(ratio), ideal)
         yield (f"two rows with PEs of work {ratio}:1 in each, 30 operations: cycles alone; with a queue of PEs; mean load of a "
                "PE", measure_apart(ratio), ideal)
+        yield (f"two rows of input-stationary PEs, whose results are fibers, with work {ratio}:1, 30 operations: cycles alone; "
+               "with a shift; mean load of a row", measure_fibers(ratio), ideal)
     few, every = measure_few()
     for what, found in (("shift of four PEs to four", few), ("queue of all", every)):
         yield (f"16 PEs with work 8, 5, 5 and 2, 30 operations: cycles alone; with a {what}; mean load of a PE", found, 8 / 5)
@@ -51,6 +53,26 @@ def measure(ratio: int) -> Shared:
     other = random.integers(-99, 99, (OPERATIONS, COLUMNS, 1))
     shift = replace(alone, balance=[sp.shift(i, by=-1, where=k >= COLUMNS // 2)])
     without, shared = (each.run("tokens", A=given, B=other) for each in (alone, shift))
+    assert np.array_equal(without.value, shared.value), "a shift changes no result"
+    assert without.cycles and shared.cycles, "the engine counts cycles"
+    return Shared(without.cycles, shared.cycles, int(np.count_nonzero(given)) // 2)
+
+
+def measure_fibers(ratio: int) -> Shared:
+    """Rows of B, of which the second one has `ratio` times the nonzeros of the first one, and those of it, too."""
+    j, k = sp.indices("j k")
+    (b,) = sp.inputs("B")
+    alone = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j)"), sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]),
+                      {"i": 2, "j": COLUMNS, "k": 2}, sparsity=[sp.skip(j, where=b(k, j) == 0)])
+    random = np.random.default_rng(ratio)
+    given = np.zeros((OPERATIONS, 2, COLUMNS), np.int64)
+    for operation in given:
+        order = random.permutation(COLUMNS)
+        for row, count in zip(operation, (COLUMNS * 3 // 4 // ratio, COLUMNS * 3 // 4)):
+            row[order[:count]] = random.integers(1, 99, count)
+    other = random.integers(-99, 99, (OPERATIONS, 2, 2))
+    shift = replace(alone, balance=[sp.shift(k, by=-1, where=j >= COLUMNS // 2)])
+    without, shared = (each.run("tokens", A=other, B=given) for each in (alone, shift))
     assert np.array_equal(without.value, shared.value), "a shift changes no result"
     assert without.cycles and shared.cycles, "the engine counts cycles"
     return Shared(without.cycles, shared.cycles, int(np.count_nonzero(given)) // 2)

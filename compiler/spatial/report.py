@@ -182,7 +182,17 @@ def _duration(spatial: Spatial, pruned: Pruned, elastic: Elastic | None) -> list
     results = len(elastic.outputs)
     return [f"behind them {numbers['mergers']} mergers and {numbers['spreads']} spreads, to {results} "
             f"port{'s' * (results > 1)} of {elastic.outputs[0].tensor}",
-            f"an operation takes a PE a cycle for each {elastic.time} that is left, and one"]
+            f"an operation takes a PE a cycle for each {elastic.time} that is left, and one", *_room(elastic)]
+
+
+def _room(elastic: Elastic) -> list[str]:
+    """How much room there is behind PEs where work moves, and fibers leave in two parts."""
+    balances = {unit.name for unit in elastic.units if isinstance(unit.kind, Balance) and unit.kind.fibers}
+    # An entry is for the end of a fiber.
+    depths = {link.source[1][0]: link.depth - 1 for link in elastic.links if link.source[0] in balances}
+    count = sum(link.source[0] in balances and link.source[1][0] == "c" for link in elastic.links)
+    return [f"behind {count} PEs there is room for a fiber of what stays, {depths['c']} coordinates, and of what may move, "
+            f"{depths['d']}"] if balances else []
 
 
 def _skipped(pruned: Pruned) -> list[str]:

@@ -154,6 +154,12 @@ def test_two_rows_take_the_time_of_their_mean_load(move: str, ratio: int, ideal:
     assert cycles(dataclasses.replace(balanced, balance=[]).elastic, a, b) / taken >= 0.9 * ideal
 
 
+def test_explain_says_how_much_room_there_is() -> None:
+    said = "behind 6 PEs there is room for a fiber of what stays, 4 coordinates, and of what may move, 5"
+    assert said in design("shift").explain().text.splitlines()
+    assert not any("room" in line for line in dataclasses.replace(design("shift"), balance=[]).explain().text.splitlines())
+
+
 def test_only_what_may_move_is_there_twice() -> None:
     balanced, alone = (dataclasses.replace(design("shift"), balance=balance).elastic for balance in ([SHIFT], []))
     assert balanced is not None and alone is not None
