@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -60,18 +59,21 @@ class _Maker:
         taken = self._taken
         axis, places, banks_said = banks.tried(self._stored, taken)
         made, sinks, asks, others, said = [], [], [], [], list[tuple[Verdict, ...]]()
-        begins = sorted(set(taken.begins)) or [0]
-        for begin, end in pairwise([*begins, self._shape[-1]]):
+        whole = (0, self._shape[-1])
+        # Fibers that are not parted come last.
+        parts = sorted(set(taken.parts) or {whole}, key=lambda part: (part == whole, part))
+        for begin, end in parts:
             for nth in range(self._buffer.banks):
                 mine = [sink for sink in range(len(taken.sinks)) if places[sink] == nth
-                        and taken.begins[sink:sink + 1] in ((), (begin,))]
+                        and taken.parts[sink:sink + 1] in ((), ((begin, end),))]
                 bank, verdicts, mine = self._bank(axis, nth, mine, end - begin)
                 made.append(replace(bank, begin=begin) if begin and bank.kind in (DENSE, BITVECTOR) else bank)
                 said.append(verdicts)
                 sinks.append(tuple(taken.sinks[sink] for sink in mine))
                 asks.append(tuple(taken.asks[sink] for sink in mine if taken.asks))
                 others.append(tuple(taken.others[sink] for sink in mine if taken.others))
-        buffer = PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(made), tuple(sinks), tuple(begins),
+        begins = tuple(begin for begin, _ in parts)
+        buffer = PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(made), tuple(sinks), begins,
                                tuple(asks) if taken.asks else (), tuple(others) if taken.others else (), taken.either)
         return Fed(buffer, (constant_coordinates.tried(self._stored, taken),
                             edge_to_edge.tried(self._tensor.name, self._array), banks_said, *of_banks(said)))

@@ -27,12 +27,12 @@ from .gathered import asked, chosen
 class Taken:
     """What an array takes of a tensor in an operation: for each read its sink, and the element or the outer part of a fiber.
 
-    dealt: the elements of a fiber go to so many sinks from there on.  begins: of each sink the coordinate from which it takes
-    its fibers, where these are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads have
-    then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.  whole: for each word of
-    the ports that find them whole fibers are gathered.  others: the other one, where two ports find coordinates together, those
-    that both have, or either.  waiting: words of a sink that may wait for a launch, as operations overlap.  sifted, complete:
-    as of a `Bank`, where dense fibers are behind a level without zeros.
+    dealt: the elements of a fiber go to so many sinks from there on.  parts: of each sink the coordinates of the fibers
+    that it takes, where some are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads
+    have then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.  whole: for each word
+    of the ports that find them whole fibers are gathered.  others: the other one, where two ports find coordinates together,
+    those that both have, or either.  waiting: words of a sink that may wait for a launch, as operations overlap.  sifted,
+    complete: as of a `Bank`, where dense fibers are behind a level without zeros.
     """
 
     form: str
@@ -40,7 +40,7 @@ class Taken:
     sinks: tuple[str, ...]
     reads: tuple[tuple[int, tuple[int, ...]], ...]
     dealt: int = 0
-    begins: tuple[int, ...] = ()
+    parts: tuple[tuple[int, int], ...] = ()
     asks: tuple[str, ...] = ()
     inside: int = 0
     whole: bool = False
@@ -129,16 +129,12 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
     if kind == DENSE and array.time in found and not blocks:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
     inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0])) if givers else 0
-    begins = tuple(port.begin for port in ports)
-    if len({(port.begin, port.end) for port in ports}) == 1:
-        begins = ()
-    elif any(port.begin == 0 and port.end == elastic.MOST_EXTENT for port in ports):
-        raise stored.mistake(f"some PEs take fibers of {name} whole, as they neither give nor take work, and others in two "
-                             "parts, for which a buffer has banks of their own",
-                             "let all PEs give or take work, by a balance without a condition on their indices, or leave the "
-                             "buffer out")
+    extent = stored.tensor.shape[last]
+    parts = tuple((port.begin, min(port.end, extent)) for port in ports)
+    if len(set(parts)) == 1:
+        parts = ()
     is_whole = any((name, indices) in each.whole for each in array.found)
-    return Taken(FIBER, True, sinks, reads, 0, begins, givers, inside, bool(givers),
+    return Taken(FIBER, True, sinks, reads, 0, parts, givers, inside, bool(givers),
                  sifted=blocks and array.time in found and not is_whole, complete=blocks and array.time not in found)
 
 

@@ -295,7 +295,7 @@ class PrivateBuffer:
     banks : tuple
     sinks : tuple        For each bank the ports that it feeds.
     begins : tuple       Where fibers are parted: as many groups of banks follow each other, each for the coordinates from one
-                         of these to the next.
+                         of these on; at last whole ones, from 0, if there are such, too.
     asks : tuple         Of one that gathers, for each bank and each of its sinks: the port whose pairs have the coordinates.
     others : tuple       Of one whose coordinates two operands find together, in the same way the port of the other one.
     either : bool        Those that either has are left; else those that both have.
@@ -323,7 +323,8 @@ class PrivateBuffer:
             yield Misfit("others", "does not have a port for each that asks", "name each, or none")
         if self.either and not self.others:
             yield Misfit("either", "but no two ports find what is asked for", "leave it out")
-        if self.begins[:1] != (0,) or list(self.begins) != sorted(set(self.begins)) or len(self.banks) % len(self.begins):
+        rising = self.begins[:-1] if self.begins[1:] and not self.begins[-1] else self.begins
+        if rising[:1] != (0,) or list(rising) != sorted(set(rising)) or len(self.banks) % len(self.begins):
             yield Misfit("begins", "does not rise from 0, or banks are no groups of as many", "give where each group begins")
 
     def name(self, bank: int, stream: str = "") -> str:

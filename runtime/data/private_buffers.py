@@ -7,6 +7,7 @@ import numpy as np
 from ...hw.arch.chain import ChainedBank, chain
 from ...hw.arch.errors import UserError
 from ...hw.arch.private_buffer import DENSE, LINKED, STREAMS, Bank, PrivateBuffer
+from ...hw.arch.requested import requested
 from ...hw.arch.token import DATA_BITS
 from .level_blocks import level_blocks
 
@@ -34,6 +35,8 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
         # Fibers that are whole, or not there at all, are there in each part.
         is_whole = isinstance(bank, ChainedBank) and bank.kind == DENSE and not bank.sifted
         there = np.broadcast_to((ordered[banked] != 0).any(-1, keepdims=True), mine.shape) if is_whole else mine != 0
+        if len(buffer.begins) > 1 and bank.kind != DENSE and not bank.is_chain:
+            there = there & _asked(bank, mine.shape[1:])
         for stream in bank.streams:
             found[buffer.name(nth, stream)] = []
         for nth_group, tensor in enumerate(mine):
@@ -41,6 +44,15 @@ def filled(buffer: PrivateBuffer, operands: np.ndarray) -> dict[str, list[int]]:
             for stream, words in _blocks(bank, tensor, there[nth_group], named, begin).items():
                 found[buffer.name(nth, stream)] += words
     return found
+
+
+def _asked(bank: Bank, shape: tuple[int, ...]) -> np.ndarray:
+    """The elements of the fibers that ports ask for: of others, which are another part, there are none."""
+    found = np.zeros(shape, bool).reshape(-1, shape[-1])
+    # Of a bitvector the words of a fiber are numbered.
+    across = bank.loops[0].extent if bank.is_along else 1
+    found[[place // across for place, _ in requested(bank)]] = True
+    return found.reshape(shape)
 
 
 def _blocks(bank: Bank, tensor: np.ndarray, there: np.ndarray, name: str, begin: int) -> dict[str, list[int]]:

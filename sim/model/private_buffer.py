@@ -10,6 +10,7 @@ from ...hw.arch.chain import ChainedBank
 from ...hw.arch.dma import WORD_BITS
 from ...hw.arch.logic import wrapped
 from ...hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LINKED, NO_NODE, STREAMS, Bank, PrivateBuffer
+from ...hw.arch.requested import requested
 from ...hw.arch.token import DATA_BITS, MAYBE, is_control, stop
 from .level_chain import read_chain
 
@@ -77,17 +78,6 @@ def walked(bank: Bank, fills: Mapping[str, Sequence[int]]) -> Iterator[Pair]:
         read = _fibers(bank.walked, _arrays(bank, streams))
         for place, _ in requested(bank.walked):
             yield from read(place)
-
-
-def requested(bank: Bank) -> Iterator[tuple[int, int]]:
-    """Addresses, or numbers of fibers, and where each goes; a dense fiber once."""
-    if bank.table:
-        yield from (step for run in bank.table for step in run.steps)
-        return
-    places = [(bank.first, bank.first_sink)]
-    for loop in reversed(bank.across):
-        places = [(place + n * loop.stride, sink + n * loop.hop) for place, sink in places for n in range(loop.extent)]
-    yield from places
 
 
 def _arrays(bank: Bank, streams: Mapping[str, _Blocks | _Rows]) -> dict[str, Sequence[int]]:

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from ....hw.arch.chain import ChainedBank
 from ....hw.arch.private_buffer import BITVECTOR, COMPRESSED, FIBER, LANES, Bank
+from ....hw.arch.requested import requested
 from ....hw.spatial.buffer.private_buffer import AHEAD
-from ..private_buffer import requested
 from ..queue import Pair, Queue, turn
 from .bits import BitScan
 from .chain import TimedChain

@@ -16,6 +16,9 @@ from sardonyx import spatial as sp
 from sardonyx.compiler.lang.balance import Balance
 from sardonyx.hw.arch import elastic
 from sardonyx.hw.arch.errors import UserError
+from sardonyx.runtime.data.fibers import fed
+from sardonyx.runtime.data.private_buffers import filled
+from sardonyx.sim.model.private_buffer import given as given_words
 
 i, j, k = sp.indices("i j k")
 A, B = sp.inputs("A B")
@@ -158,11 +161,61 @@ def test_places_that_move_nothing_are_refused(balance: "list[Balance]", what: st
     assert (refused.value.what, refused.value.fix) == (what, fix)
 
 
-def test_buffers_of_fibers_that_some_take_whole_are_refused_with_a_remedy_that_helps() -> None:
-    array = dataclasses.replace(design("some rows give"), buffers={"A": sp.Buffer("dense", "compressed", words=64)})
+# Levels and banks of A in front of PEs of which some take fibers whole, and others in two parts.
+BUFFERS = {"rows": ("some rows give", ("dense", "compressed"), 1), "PEs": ("few PEs take", ("dense", "compressed"), 1),
+           "lists": ("some rows give", ("dense", "linked list"), 1),
+           "the first part": ("two pairs of rows", ("dense", "compressed"), 2)}
+
+
+def stored(name: str) -> sp.Design:
+    balance, levels, banks = BUFFERS[name]
+    array = design(balance)
+    if name == "the first part":
+        # Of six rows two have no part in the balance.
+        array = dataclasses.replace(array, bounds={"i": 6, "j": 1, "k": 9})
+    return dataclasses.replace(array, buffers={"A": sp.Buffer(*levels, words=64, banks=banks)})
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+@settings(max_examples=6)
+@given(operations=st.integers(1, 5), seed=st.integers(0, 1 << 30))
+def test_buffers_give_fibers_whole_or_in_parts(name: str, operations: int, seed: int) -> None:
+    array = stored(name)
+    found = operands(operations, seed, dict(array.bounds))
+    buffer, = array.private
+    assert array.elastic is not None and buffer.begins[-1] == 0 and len(buffer.banks) == 3 * BUFFERS[name][2]
+    wanted = fed(array.elastic, found)
+    fills = filled(buffer, found["A"])
+    gives = given_words(buffer, fills, operations)
+    assert gives == {port: wanted[port] for port in wanted if port[0] == "A"}
+    # Each element is stored once, in the banks whose ports take it.
+    if name == "rows":
+        words = sum(len(fills[f"A_bank{nth}_values"]) for nth in range(3))
+        assert words == 3 * operations + np.count_nonzero(found["A"])
+    assert np.array_equal(array.run("tokens", **found).value, found["A"] @ found["B"])
+
+
+@pytest.mark.parametrize("name", ["rows", *(pytest.param(each, marks=pytest.mark.slow) for each in [*BUFFERS][1:])])
+def test_so_do_they_in_verilog_in_as_many_cycles(name: str) -> None:
+    array = stored(name)
+    found = operands(6, 3, dict(array.bounds))
+    for stalls in (None, 5):
+        ran = array.run("rtl", stalls, **found)
+        assert np.array_equal(ran.value, found["A"] @ found["B"])
+        assert stalls or ran.cycles == array.run("tokens", **found).cycles
+
+
+@pytest.mark.parametrize("kind,banks,what,fix", [
+    ("compressed", 2, "there is no dimension by which each port of A would have one of 2 banks, and each bank a port for each "
+     "part of fibers", "use 1"),
+    ("bitvector", 1, "ports take the fibers of A in another order than they are stored, and the values of bitvectors are "
+     "counted", "make the last level compressed"),
+])
+def test_banks_that_cannot_are_refused_with_a_remedy_that_helps(kind: str, banks: int, what: str, fix: str) -> None:
+    array = dataclasses.replace(design("some rows give"), buffers={"A": sp.Buffer("dense", kind, words=64, banks=banks)})
     with pytest.raises(UserError) as refused:
         array.run("tokens")
-    assert refused.value.what.startswith("some PEs take fibers of A whole, as they neither give nor take work")
+    assert (refused.value.what, refused.value.fix) == (what, fix)
     found = operands(5, 1, {"i": 4, "j": 3, "k": 9})
-    for remedy in (dataclasses.replace(array, balance=[sp.shift(i, to=1, where=k >= 4)]), design("some rows give")):
-        assert np.array_equal(remedy.run("tokens", **found).value, found["A"] @ found["B"])
+    mended = dataclasses.replace(array, buffers={"A": sp.Buffer("dense", "compressed", words=64)})
+    assert np.array_equal(mended.run("tokens", **found).value, found["A"] @ found["B"])
