@@ -58,7 +58,7 @@ class _Maker:
     def made(self) -> Fed:
         taken = self._taken
         axis, places, banks_said = banks.tried(self._stored, taken)
-        made, sinks, asks, others, said = [], [], [], [], list[tuple[Verdict, ...]]()
+        made, sinks, asks, others, rows, said = [], [], [], [], [], list[tuple[Verdict, ...]]()
         whole = (0, self._shape[-1])
         # Fibers that are not parted come last.
         parts = sorted(set(taken.parts) or {whole}, key=lambda part: (part == whole, part))
@@ -72,9 +72,11 @@ class _Maker:
                 sinks.append(tuple(taken.sinks[sink] for sink in mine))
                 asks.append(tuple(taken.asks[sink] for sink in mine if taken.asks))
                 others.append(tuple(taken.others[sink] for sink in mine if taken.others))
+                rows.append(tuple(taken.rows[sink] for sink in mine if taken.rows))
         begins = tuple(begin for begin, _ in parts)
         buffer = PrivateBuffer(self._tensor.name, self._buffer.order, axis, tuple(made), tuple(sinks), begins,
-                               tuple(asks) if taken.asks else (), tuple(others) if taken.others else (), taken.either)
+                               tuple(asks) if taken.asks else (), tuple(others) if taken.others else (), taken.either,
+                               tuple(rows) if taken.rows else ())
         return Fed(buffer, (constant_coordinates.tried(self._stored, taken),
                             edge_to_edge.tried(self._tensor.name, self._array), banks_said, *of_banks(said)))
 
@@ -143,11 +145,13 @@ class _Maker:
         rows_said = lock_step.tried(self._stored, self._taken, (), 0, len(bases))
         levels = tuple(Level(kind, extent) for kind, extent in zip(self._buffer.levels, shape, strict=True))
         depth = max(2, -(-GATHERED // len(bases)))
-        inside = self._taken.inside
-        along = (Loop(shape[-1 - inside], prod(shape[-inside:]), 0),) if inside else ()
+        apart = [prod(shape[len(shape) - inside:]) for inside in range(len(shape))]
+        inside, rows_inside = self._taken.inside, self._taken.rows_inside
+        along = (Loop(shape[-1 - inside], apart[inside], 0),) if inside else ()
+        chosen = (Loop(shape[-1 - rows_inside], apart[rows_inside], 0),) if self._taken.rows else ()
         kind = ChainedBank if self._stored.is_chain else Bank
         bank = kind(self._tensor.bits, levels, self._buffer.words, 0, 0, along, len(bases), FIBER, True, depth,
-                    self._buffer.operations, self._buffer.node, bases=tuple(bases))
+                    self._buffer.operations, self._buffer.node, bases=tuple(bases), chosen=chosen)
         return bank, (asked(loop_nest.NAME), asked(transpose.NAME), asked(skew.NAME), rows_said)
 
     def _choosing(self, shape: Sequence[int], numbers: Sequence[int]) -> tuple[Bank, tuple[Verdict, ...]]:

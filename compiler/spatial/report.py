@@ -141,6 +141,8 @@ def buffered(buffers: Sequence[Fed | Written]) -> list[str]:
             if buffer.others:
                 order = f"by the coordinates that {'either' if buffer.either else 'both'} of {_ports(buffer.asks)} and " \
                         f"{_ports(buffer.others)} {'has' if buffer.either else 'have'}"
+            if buffer.chosen:
+                order += f" in the rows that {_ports(buffer.chosen)} find"
         size = f"{banks} of {bank.words:,} words, twice"
         lines.append(f"{buffer.tensor} from a private buffer ({kinds}), {size}: {takes} {order}")
         lines += [f"  {verdict}" for verdict in each.verdicts]

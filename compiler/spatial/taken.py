@@ -29,10 +29,11 @@ class Taken:
 
     dealt: the elements of a fiber go to so many sinks from there on.  parts: of each sink the coordinates of the fibers
     that it takes, where some are parted.  asks: for each sink the port by whose coordinates its elements are gathered; reads
-    have then the element whose coordinate is 0.  inside: the levels inside of that of these coordinates.  whole: for each word
-    of the ports that find them whole fibers are gathered.  others: the other one, where two ports find coordinates together,
-    those that both have, or either.  waiting: words of a sink that may wait for a launch, as operations overlap.  sifted,
-    complete: as of a `Bank`, where dense fibers are behind a level without zeros.
+    have then the element whose coordinate is 0.  rows: for each sink the port that finds the row in which it asks, if one does,
+    and levels inside of that of rows.  inside: the levels inside of that of these coordinates.  whole: for each word of the
+    ports that find them whole fibers are gathered.  others: the other one, where two ports find coordinates together, those
+    that both have, or either.  waiting: words of a sink that may wait for a launch, as operations overlap.  sifted, complete:
+    as of a `Bank`, where dense fibers are behind a level without zeros.
     """
 
     form: str
@@ -49,6 +50,8 @@ class Taken:
     waiting: int = 1
     sifted: bool = False
     complete: bool = False
+    rows: tuple[str, ...] = ()
+    rows_inside: int = 0
 
 
 def taken(stored: Stored, array: Spatial | Elastic) -> Taken:
@@ -109,15 +112,17 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
         elements = [stored.at([at for _, at in port.at[:dimensions]]) for port in ports]
         return Taken(WORD, True, tuple(port.name for port in ports), tuple(enumerate(elements)))
     sinks = tuple(port.name for port in ports)
+
+    def inside(index: str) -> int:
+        """How many levels are inside of that of an index."""
+        return dimensions - 1 - stored.buffer.order.index(indices.index(index))
+
     if array.time in found and (name, indices) not in array.carried:
-        if givers:
-            raise stored.mistake(f"both its fibers and their elements are found by values: {by_values[0]} and {array.time} are "
-                                 "skipped", "leave the buffer out")
-        places = [stored.at([max(at, 0) for _, at in port.at[:dimensions]]) for port in ports]
-        inside = dimensions - 1 - stored.buffer.order.index(indices.index(array.time))
-        givers, *others = zip(*asked(array, ports), strict=True)
-        return Taken(FIBER, True, sinks, tuple(enumerate(places)), asks=givers, inside=inside,
-                     others=others[0] if others else (), either=not found[array.time].needs_all and bool(others))
+        places = [stored.at([0 if index in by_values else max(at, 0) for index, at in port.at[:dimensions]]) for port in ports]
+        asks, *others = zip(*asked(array, ports, by_values[0] if givers else ""), strict=True)
+        return Taken(FIBER, True, sinks, tuple(enumerate(places)), asks=asks, inside=inside(array.time),
+                     others=others[0] if others else (), either=not found[array.time].needs_all and bool(others),
+                     rows=givers, rows_inside=inside(by_values[0]) if givers else 0)
     if indices[last] != array.time:
         raise stored.mistake(f"fibers go along {array.time}, which is not the last level",
                              f"put dimension {indices.index(array.time)} last in its order")
@@ -128,13 +133,12 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
                              f"make it dense, or skip {array.time} where {name} is 0")
     if kind == DENSE and array.time in found and not blocks:
         raise stored.mistake(f"its last level is dense, but the array takes no zeros of {name}", "make it compressed")
-    inside = dimensions - 1 - stored.buffer.order.index(indices.index(by_values[0])) if givers else 0
     extent = stored.tensor.shape[last]
     parts = tuple((port.begin, min(port.end, extent)) for port in ports)
     if len(set(parts)) == 1:
         parts = ()
     is_whole = any((name, indices) in each.whole for each in array.found)
-    return Taken(FIBER, True, sinks, reads, 0, parts, givers, inside, bool(givers),
+    return Taken(FIBER, True, sinks, reads, 0, parts, givers, inside(by_values[0]) if givers else 0, bool(givers),
                  sifted=blocks and array.time in found and not is_whole, complete=blocks and array.time not in found)
 
 

@@ -90,7 +90,7 @@ class ChainedBank(Bank):
 
     @property
     def walked(self) -> Bank:
-        return replace(self, loops=(Loop(self.fibers, 1, 0),), sinks=1, depth=2, operations=1, bases=(),
+        return replace(self, loops=(Loop(self.fibers, 1, 0),), sinks=1, depth=2, operations=1, bases=(), chosen=(),
                        sifted=self.kind == DENSE)
 
     @property

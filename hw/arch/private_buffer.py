@@ -7,7 +7,8 @@ their nodes, and one of bitvectors reads their words and counts what is set, so 
 they are stored. Behind a level without zeros any level may follow (`chain`): its fibers are those that are stored, and ports
 get an empty one for each that is not. The request is constant: a loop nest that gives, in the order in which the array takes
 them, the addresses of elements or of fibers. What another operand finds has no such request: its elements are gathered, by
-coordinates that come with the words of a port of the array; or whole fibers are, one for each word of a port.
+coordinates that come with the words of a port of the array, also in rows that another port finds; or whole fibers are, one for
+each word of a port.
 
 Source: Stellar III-E and IV-C (a pipeline stage for each axis; requests with hardcoded parameters, Listing 6).
 """
@@ -120,6 +121,7 @@ class Bank:
     whole : bool        Of one that gathers, a port asks once in an operation, and gets a whole fiber, along the first loop
                         where it is dense. The last loop is that along which ports ask; `bases` are those of fibers, numbers
                         of them where zeros are not stored.
+    chosen : tuple      Of one that gathers elements, () or the loop along which another port finds the row of each fiber.
     """
 
     bits: Annotated[int, Whole(1, DATA_BITS)]
@@ -141,6 +143,7 @@ class Bank:
     whole: bool = False
     table: tuple[Run, ...] = ()
     begin: Annotated[int, Whole(0, (1 << DATA_BITS) - 1)] = 0
+    chosen: tuple[Loop, ...] = ()
 
     def __post_init__(self) -> None:
         check(self, "bank", self._misfits)
@@ -154,8 +157,8 @@ class Bank:
             yield Misfit("node", f"is {self.node} elements of {self.words}", f"give {self.words} or fewer")
         if self.bases:
             yield from self._no_gather()
-        elif self.whole:
-            yield Misfit("whole", "but no port asks for a fiber", "give bases")
+        elif self.whole or self.chosen:
+            yield Misfit("whole" if self.whole else "chosen", "but no port asks for a fiber", "give bases")
         elif self.is_along and not self.loops:
             yield Misfit("loops", f"is empty, but fibers are {self.kind}", "give the loop along a fiber")
         if self.table and (self.loops or self.first or self.first_sink or self.bases or self.dealt or self.is_along
@@ -181,6 +184,8 @@ class Bank:
                          "give one for each sink, and at most the loop along which they ask")
         elif self.whole and len(self.loops) != most:
             yield Misfit("whole", "but it is not said along what ports ask", "give the loop, behind that along a dense fiber")
+        elif self.chosen and (self.whole or self.chosen[1:] or self.chosen[0].hop):
+            yield Misfit("chosen", "but fibers are whole, or it is not one loop", "give the one along which rows are found")
         elif self.form != FIBER or self.wide:
             yield Misfit("bases", "are of a bank that gives no fibers", "give a bank of fibers")
         elif self.matched and (self.words > MOST_MATCHED or self.values > 1 << DATA_BITS):
@@ -238,7 +243,8 @@ class Bank:
         """The bank that gives all fibers of a tensor as they are stored, to where elements are matched."""
         along = {DENSE: self.levels[-1].extent, BITVECTOR: -(-self.levels[-1].extent // DATA_BITS)}.get(self.kind)
         loops = (Loop(self.fibers, along or 1, 0),)
-        return replace(self, loops=(Loop(along, 1, 0), *loops) if along else loops, sinks=1, depth=2, operations=1, bases=())
+        return replace(self, loops=(Loop(along, 1, 0), *loops) if along else loops, sinks=1, depth=2, operations=1, bases=(),
+                       chosen=())
 
     @property
     def across(self) -> tuple[Loop, ...]:
@@ -299,6 +305,7 @@ class PrivateBuffer:
     asks : tuple         Of one that gathers, for each bank and each of its sinks: the port whose pairs have the coordinates.
     others : tuple       Of one whose coordinates two operands find together, in the same way the port of the other one.
     either : bool        Those that either has are left; else those that both have.
+    chosen : tuple       Of one whose banks have `chosen`, in the same way the port of words that find rows.
     """
 
     tensor: Annotated[str, Identifier()]
@@ -310,6 +317,7 @@ class PrivateBuffer:
     asks: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)] = ()
     others: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)] = ()
     either: bool = False
+    chosen: Annotated[tuple[tuple[str, ...], ...], Tuple((Tuple((Identifier(),), True),), True)] = ()
 
     def __post_init__(self) -> None:
         check(self, "private buffer", self._misfits)
@@ -321,6 +329,9 @@ class PrivateBuffer:
             yield Misfit("asks", "does not have a port for each sink of a bank that gathers", "name each, or none")
         if self.others and [len(names) for names in self.others] != [len(names) for names in self.asks]:
             yield Misfit("others", "does not have a port for each that asks", "name each, or none")
+        if [len(names) for names in self.chosen or ((),) * len(self.banks)] != [
+                len(bank.bases) * len(bank.chosen) for bank in self.banks]:
+            yield Misfit("chosen", "does not have a port for each sink of a bank whose rows are found", "name each, or none")
         if self.either and not self.others:
             yield Misfit("either", "but no two ports find what is asked for", "leave it out")
         rising = self.begins[:-1] if self.begins[1:] and not self.begins[-1] else self.begins

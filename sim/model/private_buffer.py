@@ -38,6 +38,7 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
         if buffer.others:
             others = (iter((known or {})[port]) for port in buffer.others[nth])
             asked = [_met(x, y, buffer.either) for x, y in zip(asked, others, strict=True)]
+        rows = [iter((known or {})[port]) for port in buffer.chosen[nth]] if buffer.chosen else []
         more = -operations % bank.operations if whole else 0
         for operation in range(operations + more):
             if operation % bank.operations == 0:
@@ -51,7 +52,8 @@ def given(buffer: PrivateBuffer, fills: Mapping[str, Sequence[int]], operations:
             if bank.bases:
                 elements = _elements(bank, arrays)
                 for at, (base, coordinates) in enumerate(zip(bank.bases, asked, strict=True)):
-                    sinks[at] += _gathered(bank, elements, base, coordinates)
+                    row = next(rows[at], NOTHING)[0] if rows else 0
+                    sinks[at] += _gathered(bank, elements, base, row, coordinates)
                 continue
             for place, sink in requested(bank):
                 pairs = fibers(place)
@@ -107,8 +109,11 @@ def _fibers(bank: Bank, arrays: Mapping[str, Sequence[int]]) -> Callable[[int], 
     return partial(_read, bank, arrays)
 
 
-def _gathered(bank: Bank, elements: Mapping[int, int], base: int, pairs: Iterator[Pair]) -> Iterator[Pair]:
-    """The elements of a fiber of coordinates, and its end; nothing if there is none."""
+def _gathered(bank: Bank, elements: Mapping[int, int], base: int, row: int, pairs: Iterator[Pair]) -> Iterator[Pair]:
+    """The elements of a fiber of coordinates, in the row that was found, and its end; nothing if there is none."""
+    for along in bank.chosen:
+        assert is_control(row) or row < along.extent, "a row is beyond the last"
+        base, elements = (base, {}) if is_control(row) else (base + row * along.stride, elements)
     for crd, _ in pairs:
         if is_control(crd):
             yield END

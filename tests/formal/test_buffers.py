@@ -137,6 +137,8 @@ BANKS = {
     "chosen lists": (Bank(2, LEVELS[LINKED], 16, 0, 0, (Loop(2, 1, 0),), 2, FIBER, True, bases=(0, 0), whole=True),
                      {"level.finished": FINISHED, "absent.under_way": ABSENT, "ahead": AHEAD}),
     "gathered": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, FIBER, True, bases=(0, 3)), VALUES | GIVEN),
+    "gathered in rows": (Bank(2, LEVELS[DENSE], 16, 0, 0, (), 2, FIBER, True, bases=(0, 0), chosen=(Loop(2, 3, 0),)),
+                         VALUES | GIVEN),
     "searched": (Bank(2, LEVELS[COMPRESSED], 16, 0, 0, (), 2, FIBER, True, bases=(0, 3)),
                  GIVEN | {f"walk.{path}": depth for path, depth in (VALUES | LEVEL).items()}),
 }
@@ -156,19 +158,23 @@ class Gathered(Held):
     def __init__(self, part: Component, kind: Bank, fifos: "dict[str, int]",
                  others: "dict[str, tuple[str, int]] | None" = None) -> None:
         self.kind = kind
-        more = (others or {}) | {f"row{n}": (f"part.under_way.queue.storage[{n}]", TOKEN_BITS + (kind.sinks - 1).bit_length())
-                for n in range(LOOKED_UP)}
+        bits = TOKEN_BITS + (kind.sinks - 1).bit_length() + len(kind.chosen)
+        more = (others or {}) | {f"row{n}": (f"part.under_way.queue.storage[{n}]", bits) for n in range(LOOKED_UP)}
         more |= {f"room{n}": (f"part.room{n}", kind.depth.bit_length()) for n in range(kind.sinks)}
         more |= {f"comes{n}": (f"part.o{n}_fifo.queue.w_en", 1) for n in range(kind.sinks)}
         super().__init__(part, fifos, more=more)
+
+    def whose(self, n: int) -> Value:
+        """The port of what is looked up; behind it is whether its row is none."""
+        bits: Value = getattr(self, f"row{n}")[TOKEN_BITS:]
+        return bits[:len(bits) - len(self.kind.chosen)]
 
     def build(self, m: Module) -> None:
         super().build(m)
         probe: Any = self
         reads, level = probe.under_way_r_port__addr, probe.under_way_level
         for port in range(self.kind.sinks):
-            asked = [((n - reads)[:len(reads)] < level) & (getattr(self, f"row{n}")[TOKEN_BITS:] == port)
-                     for n in range(LOOKED_UP)]
+            asked = [((n - reads)[:len(reads)] < level) & (self.whose(n) == port) for n in range(LOOKED_UP)]
             held, room = getattr(self, f"o{port}_fifo_level"), getattr(self, f"room{port}")
             always(m, f"what port {port} asked for has room", room + held + sum(asked, start=Const(0, 1)) == self.kind.depth)
             always(m, f"what port {port} gets has room", ~getattr(self, f"comes{port}") | (held < self.kind.depth))

@@ -23,7 +23,7 @@ def tried(stored: Stored, taken: Taken) -> Verdict:
     ports = many(len(taken.sinks), "port")
     if not taken.asks:
         return Verdict(NAME, True, f"what {ports} take is known, so that nothing is compared")
-    givers = ", ".join(dict.fromkeys((*taken.asks, *taken.others)))
+    givers = ", ".join(dict.fromkeys((*taken.asks, *taken.others, *taken.rows)))
     by_address = "level by level" if stored.is_chain else "by address"
     how = by_address if stored.kind == DENSE or taken.whole else f"by {stored.buffer.words} comparators"
     return Verdict(NAME, False, f"{ports} ask for what {givers} find, each in turn, {how}")

@@ -28,6 +28,7 @@ class AssociativeBank(GatherBank):
     -------
     values, level, bits, lists : In(stream)     As of `PrivateBank`.
     ask0 : In(stream)         For each port, coordinates as tokens; any control token ends a fiber.
+    row0 : In(stream)         With `chosen`, as of `GatherBank`.
     o0 : Out(stream)          For each port, `pair`s.
     fault : Out(1)            What it was filled with does not fit, or a coordinate is beyond the last. Sticky until reset.
 

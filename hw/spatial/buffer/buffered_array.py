@@ -96,8 +96,8 @@ class BufferedArray(Component):
         faults: list[Value] = []
         lengths: list[Any] = []
         # By whose coordinates elements are gathered, and the streams of those that gather.
-        asking: dict[str, list[Any]] = {name: [] for buffer in self.buffers for names in (*buffer.asks, *buffer.others)
-                                        for name in names}
+        asking: dict[str, list[Any]] = {name: [] for buffer in self.buffers
+                                        for names in (*buffer.asks, *buffer.others, *buffer.chosen) for name in names}
         givers: dict[str, Any] = {name: getattr(self, name) for name in asking if name in self._kept}
         # Where rows take each other's work, a pair comes with what was gathered for it: banks, and what takes their elements.
         balanced = isinstance(inner, Elastic) and any(isinstance(unit.kind, Balance) for unit in inner.units)
@@ -131,6 +131,8 @@ class BufferedArray(Component):
                         asking[buffer.others[n][at]].append(meeting.y)
                         ask = meeting.x
                     asking[port].append(ask)
+                for at, port in enumerate(buffer.chosen[n] if buffer.chosen else ()):
+                    asking[port].append(getattr(part, f"row{at}"))
         for result in self.results:
             m.submodules[f"buffer_{result.tensor.name}"] = part = macro(WrittenResult(result))
             faults.append(part.overflow)

@@ -55,9 +55,11 @@ class Around:
                     self._banks.append(TimedWide(bank, fed["values"], sinks, pairs, settings, length))
                 elif bank.bases:
                     mine = [self._asked.queues[name] for name in names]
+                    rows = [self._asked.rows[name] for name in names] if bank.chosen else []
                     self._banks.append(
                         TimedChosen(bank, fed, sinks, pairs, mine) if isinstance(bank, ChainedBank) and bank.whole else
-                        (TimedRows if bank.whole else TimedGather)(bank, fed, sinks, pairs, mine))
+                        TimedRows(bank, fed, sinks, pairs, mine) if bank.whole else
+                        TimedGather(bank, fed, sinks, pairs, mine, rows))
                 else:
                     self._banks.append((TimedDealt if bank.dealt else TimedBank)(bank, fed, sinks, pairs))
                 for at, name in enumerate(names):

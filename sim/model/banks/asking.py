@@ -111,8 +111,8 @@ class TimedAnswered:
 class Asked:
     """All that is between banks and ports, where some gather.
 
-    forks: by port that finds coordinates, what its pairs go to.  queues: by port that gets what is gathered, the coordinates
-    that wait for its bank.
+    forks: by port that finds coordinates, what its pairs go to.  queues, rows: by port that gets what is gathered, the
+    coordinates that wait for its bank, and the rows that were found for it.
     """
 
     def __init__(self, buffers: Sequence[PrivateBuffer], sink: Callable[[str], Any], balanced: bool) -> None:
@@ -120,6 +120,7 @@ class Asked:
         self._sink = sink
         gathers = [(buffer, nth, at) for buffer in buffers for nth, names in enumerate(buffer.asks) for at in range(len(names))]
         self.queues = {buffer.sinks[nth][at]: Queue(_ASKED) for buffer, nth, at in gathers}
+        self.rows = {buffer.sinks[nth][at]: Queue(_ASKED) for buffer, nth, at in gathers if buffer.chosen}
         self._meetings = list[TimedMeeting]()
         self._answered: dict[str, TimedAnswered] = {}
         by: dict[str, list[tuple[PrivateBuffer, int, int]]] = {}
@@ -135,7 +136,8 @@ class Asked:
                 self._answered[port] = TimedAnswered(depth, asks, sink(port))
             self.forks = {port: each.fork for port, each in self._answered.items()}
             return
-        finders = dict.fromkeys([*by, *(port for buffer in buffers for names in buffer.others for port in names)])
+        finders = dict.fromkeys([*by, *(port for buffer in buffers for names in (*buffer.others, *buffer.chosen)
+                                        for port in names)])
         self.forks = {port: Fork(sink(port)) for port in finders}
         for port, found in by.items():
             for buffer, nth, at in found:
@@ -145,6 +147,8 @@ class Asked:
                     self._meetings.append(TimedMeeting(buffer.either, both, queue))
                 else:
                     self.forks[port].join(queue)
+                if buffer.chosen:
+                    self.forks[buffer.chosen[nth][at]].join(self.rows[buffer.sinks[nth][at]])
 
     def sink(self, port: str) -> Sink:
         """What the pairs of a bank for a port go to."""
@@ -169,7 +173,7 @@ class Asked:
 
     def end(self) -> None:
         """The end of a cycle."""
-        turn([*self.queues.values(), *(each.waits for each in self._answered.values())])
+        turn([*self.queues.values(), *self.rows.values(), *(each.waits for each in self._answered.values())])
 
 
 def _nothing() -> Pair | None:

@@ -23,8 +23,9 @@ class TimedGather:
     """Ports ask for elements, round robin among those that have room for what they ask for."""
 
     def __init__(self, bank: Bank, fills: Mapping[str, Sequence[int]], sinks: Sequence[Sink], pairs: Sequence[Sequence[Pair]],
-                 asks: Sequence[Queue]) -> None:
+                 asks: Sequence[Queue], rows: Sequence[Queue] = ()) -> None:
         self._bank, self._sinks, self._pairs, self._queues = bank, sinks, [deque(each) for each in pairs], asks
+        self._rows = rows
         self._left = sum(map(len, self._pairs))
         self._values: Stage = _Search(bank, fills) if bank.matched else StoredLevel(bank.lines, LANES, fills["values"], True)
         self._refs, self._under_way = deque[int](), deque[int]()
@@ -78,7 +79,8 @@ class TimedGather:
     def _turn(self) -> int | None:
         """The port that asks."""
         for at in chain(range(self._last + 1, len(self._queues)), range(self._last + 1)):
-            if self._queues[at].head is not None and self._room[at] and self._served[at] < self._bank.operations:
+            if self._queues[at].head is not None and self._room[at] and self._served[at] < self._bank.operations \
+                    and (not self._rows or self._rows[at].head is not None):
                 return at
         return None
 
@@ -86,13 +88,20 @@ class TimedGather:
         queue, bank = self._queues[at], self._bank
         assert queue.head is not None, "a port asks that has a coordinate"
         crd, queue.takes = queue.head.crd, True
-        self._refs.append(STOP if is_control(crd) else bank.bases[at] + crd * (bank.asked.stride if bank.loops else 1))
+        self._refs.append(STOP if is_control(crd) else self._base(at) + crd * (bank.asked.stride if bank.loops else 1))
         self._under_way.append(at)
         if is_control(crd):
+            if self._rows:
+                self._rows[at].takes = True
             self._served[at] += 1
             self._finished += self._served[at] == bank.operations
         self._room[at] -= 1
         self._last = at
+
+    def _base(self, at: int) -> int:
+        """Where the row begins in which a port asks."""
+        base, row = self._bank.bases[at], self._rows[at].head if self._rows else None
+        return base if row is None or is_control(row.crd) else base + row.crd * self._bank.chosen[0].stride
 
 
 class _Search:

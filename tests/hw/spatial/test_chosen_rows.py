@@ -145,14 +145,6 @@ def test_rows_that_a_format_does_not_give_are_refused(kind: str, skips: "list[ob
     assert said in refused.value.what and refused.value.fix and refused.value.where == "buffers: B"
 
 
-def test_rows_whose_elements_are_found_as_well_are_refused() -> None:
-    (D,) = sp.inputs("D", dtype="int8")
-    array = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)", dtype="int8"), BY_ROWS, {"i": 2, "j": 5, "k": 3},
-                      sparsity=[CHOSEN, sp.skip(j, where=D(i, j) == 0)], buffers={"B": DENSE})
-    with pytest.raises(UserError, match="both its fibers and their elements are found by values: k and j are skipped"):
-        array.hardware()
-
-
 @pytest.mark.parametrize("changed,said", [
     ({"bases": ()}, "whole but no port asks for a fiber"),
     ({"loops": ()}, "whole but it is not said along what ports ask"),

@@ -79,9 +79,13 @@ def test_explain_says_what_finds_coordinates_together(joined: str, said: str) ->
 
 
 def test_what_two_find_does_not_move() -> None:
+    moved = replace(design("both", "dense"), balance=[sp.shift(i, by=-1, where=k >= 3)])
     with pytest.raises(UserError, match="is found by A and D together, and work moves") as refused:
-        replace(design("both", "dense"), balance=[sp.shift(i, by=-1, where=k >= 3)]).hardware()
+        moved.hardware()
     assert refused.value.fix == "leave out the balance or the buffer: pairs of both would have to wait for what is gathered"
+    for remedy in (replace(moved, balance=()), replace(moved, buffers={})):
+        words = operands(remedy, 3, 1)
+        assert remedy.run("tokens", **words).report["operations"] == 3 and words["A"].any()
 
 
 @pytest.mark.parametrize("changed,said", [
