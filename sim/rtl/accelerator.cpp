@@ -9,7 +9,7 @@
 //                              streams wait, if there are some
 // Addresses, counts and the words of commands are 32 bits wide.
 //
-// Arguments: bytes of memory, its latency (outside.h).
+// Arguments: bytes of memory, its latency, and how many bursts it takes at once (outside.h).
 
 #include <cstdint>
 #include <cstdio>
@@ -17,11 +17,11 @@
 #include <deque>
 #include <vector>
 
-// Declares `Top`, BURSTS, HAS_QUEUE where commands come over a bus, and COUNTERS: the addresses of counters there, else their ports.
+// Declares `Top`, HAS_QUEUE where commands come over a bus, and COUNTERS: the addresses of counters there, else their ports.
 #include "top.h"
 
 static Top* top;
-static const size_t kBursts = BURSTS;
+static size_t most_bursts;
 
 #include "outside.h"
 
@@ -144,9 +144,10 @@ static bool run(uint64_t limit, const std::vector<uint32_t>& words) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 3) return 2;
+    if (argc != 4) return 2;
     memory.resize(strtoull(argv[1], nullptr, 0) / 8);
     latency = strtoull(argv[2], nullptr, 0);
+    most_bursts = strtoull(argv[3], nullptr, 0);
     top = new Top;
     for (;;) {
         const char request = get<char>();

@@ -63,13 +63,14 @@ class SimulatedAccelerator(Process):
     memory_bytes : int     From address 0 on; a multiple of 8.
     latency : int          Cycles from an address to its first word, and from the last beat of a write to its answer, 1 or more.
                            Otherwise a word of the bus passes in every cycle, in both directions at once.
+    bursts : int           That memory takes at once, in each direction.
     stalls : sequence      What it counts, as of `Accelerator.stalls`.
     cache : Path           Folder of built models; default: the user's.
     """
 
     def __init__(self, top: wiring.Component, memory_bytes: int = MEMORY_BYTES, latency: int = LATENCY,
-                 stalls: Iterable[str] = (), cache: Path | None = None) -> None:
-        for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1)):
+                 stalls: Iterable[str] = (), cache: Path | None = None, *, bursts: int = BURSTS) -> None:
+        for name, value, step in (("memory_bytes", memory_bytes, 8), ("latency", latency, 1), ("bursts", bursts, 1)):
             if not isinstance(value, int) or not step <= value <= 1 << 32 or value % step:
                 raise UserError(f"{name} is {value}", "simulated accelerator", f"give a multiple of {step}, {step}..2^32")
         self.memory_bytes = memory_bytes
@@ -77,7 +78,7 @@ class SimulatedAccelerator(Process):
         platform = emit.collect(top, Cache(cache) if cache else home())
         name = module_name(top)
         bus_bytes = Shape.cast(top.signature.members["m_axi_wstrb"].shape).width
-        lines = [f'#include "V{name}.h"', f"using Top = V{name};", f"#define BURSTS {BURSTS}"]
+        lines = [f'#include "V{name}.h"', f"using Top = V{name};"]
         lines += ["#define HAS_QUEUE"] * has_queue
         lines += [f"#define BUS_BYTES {bus_bytes}"] if bus_bytes != LEAST_BUS else []
         self._stalls = tuple(stalls)
@@ -86,7 +87,7 @@ class SimulatedAccelerator(Process):
         self._answer = "IIQQQ" + "I" * len(places)
         headers = {"top.h": "\n".join((*lines, ""))} | {header.name: header.read_text() for header in HEADERS}
         self.model = verilator.build(emit.texts(platform), HARNESS, name, includes=headers, cache=cache)
-        super().__init__([str(self.model.executable), str(memory_bytes), str(latency)], None)
+        super().__init__([str(self.model.executable), str(memory_bytes), str(latency), str(bursts)], None)
 
     def write(self, address: int, content: bytes) -> None:
         """Fill memory from a byte address (a multiple of 8) on; the last 64-bit word is filled up with zeros."""

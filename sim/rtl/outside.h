@@ -4,7 +4,7 @@
 // word of a burst that was asked for in cycle n comes in cycle n + latency, or behind that of the burst before; a write is
 // answered `latency` cycles after its last beat. Answers have the identities of their bursts.
 //
-// Who includes it has declared `top`, whose members are the ports of the design, and `kBursts`, how many wait in each direction.
+// Who includes it has declared `top`, whose members are the ports of the design, and `most_bursts` that wait in each direction.
 
 #pragma once
 
@@ -68,7 +68,7 @@ static void clear_memory() {
 // What it shows in a cycle.
 static void give_memory() {
     const bool read = !reads.empty() && cycles >= reads.front().from;
-    top->m_axi_arready = reads.size() < kBursts;
+    top->m_axi_arready = reads.size() < most_bursts;
     top->m_axi_rvalid = read;
     if (read) {
         const Burst& front = reads.front();
@@ -78,8 +78,8 @@ static void give_memory() {
         top->m_axi_rresp = front.failed ? kError : kOkay;
         top->m_axi_rlast = front.beats == 1;
     }
-    top->m_axi_awready = writes.size() < kBursts;
-    top->m_axi_wready = !writes.empty() && answers.size() < kBursts;
+    top->m_axi_awready = writes.size() < most_bursts;
+    top->m_axi_wready = !writes.empty() && answers.size() < most_bursts;
     const bool answer = !answers.empty() && cycles >= answers.front().from;
     top->m_axi_bvalid = answer;
     top->m_axi_bid = answer ? answers.front().id : 0;

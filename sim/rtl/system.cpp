@@ -37,7 +37,7 @@
 // Declares `top`, whose members are the ports of the host, and `create`, `reset`, `settle` and `step`.
 #include "stitched.h"
 
-static const size_t kBursts = 16;
+static const size_t most_bursts = 16;
 static const uint64_t kFrames = 24;     // bits of two bytes and some
 
 #include "outside.h"

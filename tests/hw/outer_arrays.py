@@ -1,20 +1,21 @@
-"""Simulated arrays of outer products that the tests of a module share: one process for each array and latency of memory."""
+"""Simulated arrays of outer products that the tests of a module share: one process for each array and memory."""
 
 from __future__ import annotations
 
 from sardonyx.hw.arch.outer_product import OuterProduct
 from sardonyx.hw.spatial.outer.product import OuterProductArray
-from sardonyx.sim.rtl.accelerator import SimulatedAccelerator
+from sardonyx.sim.rtl.accelerator import BURSTS, SimulatedAccelerator
 
 BYTES = 1 << 17
-_running: dict[tuple[OuterProduct, int], SimulatedAccelerator] = {}
+_running: dict[tuple[OuterProduct, int, int], SimulatedAccelerator] = {}
 
 
-def array(kind: OuterProduct, latency: int) -> SimulatedAccelerator:
+def array(kind: OuterProduct, latency: int, bursts: int = BURSTS) -> SimulatedAccelerator:
     """An array with a memory of `BYTES`, which answers after so many cycles; the model of an array is the same for all."""
-    if (kind, latency) not in _running:
-        _running[kind, latency] = SimulatedAccelerator(OuterProductArray(kind), BYTES, latency)
-    return _running[kind, latency]
+    key = kind, latency, bursts
+    if key not in _running:
+        _running[key] = SimulatedAccelerator(OuterProductArray(kind), BYTES, latency, bursts=bursts)
+    return _running[key]
 
 
 def close() -> None:

@@ -33,7 +33,9 @@ class Bus:
         # Of reads: when addresses left, and when their last words came; of those before the first one there is none.
         self._addresses = deque([-1] * SLICE, SLICE)
         self._ends = deque([-1] * bursts, bursts)
-        # Of writes: when the last words of bursts left ports, when words left the slice, and when memory had bursts.
+        # Of writes: when addresses left, when the last words of bursts left ports, when words left the slice, and when memory
+        # had bursts.
+        self._targets = deque([-1] * SLICE, SLICE)
         self._closed = deque([-1] * ORDERED, ORDERED)
         self._words = deque([-1] * SLICE, SLICE)
         self._had = deque([-1 - latency] * bursts, bursts)
@@ -52,6 +54,7 @@ class Bus:
     def write(self, now: int, beats: int) -> Written:
         """A burst has its turn, whose words are there."""
         words = []
+        self._targets.append(max(now + 1, self._targets[-1] + 1, self._had[0] + 1))
         for _ in range(beats):
             self._sent = max(now + 1, self._sent + 1, self._words[0] + 1)
             words.append(self._sent)
@@ -59,5 +62,5 @@ class Bus:
             self._words.append(max(self._sent + 1, self._words[-1] + 1, self._had[0] + self._latency + 1))
         self._had.append(self._words[-1])
         self._closed.append(self._sent)
-        self.writes.free(max(now, self._closed[0]) + 1)
+        self.writes.free(max(now, self._closed[0], self._targets[0]) + 1)
         return Written(words, self._words[-1] + self._latency)

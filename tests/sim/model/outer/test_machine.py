@@ -33,12 +33,12 @@ def no_process_is_left() -> Iterator[None]:
     close()
 
 
-def check(kind: OuterProduct, place: Laid, latency: int) -> int:
-    simulated = array(kind, latency)
+def check(kind: OuterProduct, place: Laid, latency: int, bursts: int = BURSTS) -> int:
+    simulated = array(kind, latency, bursts)
     simulated.write(0, place.content)
     ended = simulated.run([], LIMIT)
     assert ended.status == NONE
-    assert cycles(kind, place.content, place.job, latency, BURSTS) == ended.cycles
+    assert cycles(kind, place.content, place.job, latency, bursts) == ended.cycles
     return ended.cycles
 
 
@@ -83,6 +83,14 @@ def test_lists_take_the_cycles_of_the_verilog(kind: OuterProduct, latency: int, 
     check(kind, lists(kind, height, width, longest, seed), latency)
 
 
+@settings(max_examples=20)
+@given(kind=st.sampled_from((NODES, MULTIPLIES)), bursts=st.sampled_from((1, 2, 3, 5)), latency=st.sampled_from((1, 3, 20)),
+       seed=st.integers(0, 1 << 30))
+def test_a_memory_of_few_bursts_takes_the_cycles_of_the_verilog(kind: OuterProduct, bursts: int, latency: int,
+                                                                seed: int) -> None:
+    check(kind, product(kind, (12, 6, 15), 0.4, seed), latency, bursts)
+
+
 def test_a_column_of_short_nodes_waits_for_answers() -> None:
     """A port has as many bursts as may be without an answer."""
     assert check(BOTH_PHASES, product(BOTH_PHASES, (16, 8, 1), 1, 0), 200) > 200
@@ -96,6 +104,12 @@ def test_lanes_and_ports_of_any_number_take_the_cycles_of_the_verilog(lanes: int
     for seed, density in enumerate((0.02, 0.1, 0.2)):
         for latency in (2, 50, 150):
             check(kind, product(kind, (60, 24, min(100, kind.most_row)), density, seed), latency)
+    for bursts in (1, 2, 20):
+        for latency in (1, 30):
+            check(kind, product(kind, (30, 24, min(60, kind.most_row)), 0.2, bursts), latency, bursts)
+    # As many runs as there may be in a lane's memory, one more, and as many again.
+    for runs in (64, 65, 130):
+        check(kind, of(kind, np.ones((1, runs)), np.ones((runs, 1))), 5)
     # More runs of an element than there may be in a lane's memory, and rows of many bursts.
     columns = np.arange(150)[:, None] * 7 % kind.most_row == np.arange(kind.most_row)
     check(kind, of(kind, np.ones((2, 150)), columns), 20)
