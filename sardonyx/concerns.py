@@ -117,6 +117,8 @@ class Concerns:
                                                             for each in self.buffers.values()):
             raise UserError(f"it is {arguments.said(self.buffers)}, which is no mapping to buffers", "buffers",
                             "use {'B': sp.Buffer('dense', 'compressed')}")
+        for option, asked in (("short", self.short), ("clock_gate", self.clock_gate)):
+            arguments.flag(option, asked)
         arguments.module_name(self.name, PARTS)
 
     @functools.cached_property

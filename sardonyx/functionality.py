@@ -236,7 +236,7 @@ def _joined(first: Mapping[str, Declared], second: Mapping[str, Declared]) -> di
 
 
 def _declared(names: str, role: str, dtype: str) -> tuple[Name, ...]:
-    if dtype or role == INPUT:
+    if role == INPUT or not isinstance(dtype, str) or dtype:
         arguments.choice("dtype", dtype, BITS)
     return tuple(Name(Declared(name, role, dtype)) for name in _names(names))
 

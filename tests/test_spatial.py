@@ -161,6 +161,11 @@ def test_lengths_that_do_not_fit_are_refused(lengths: "list[int]", said: str) ->
     (lambda: sp.search("x(i) = A(i,j)", {}), "which is no Recurrences"),
     (lambda: sp.search(sp.functionality("x(i) = A(i)"), {"i": 3}), "there is one index"),
     (lambda: sp.Design(PRODUCT, STATIONARY, {"i": 2, "j": 2, "k": 2}, name="a b").spatial, "name is 'a b'"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {}, short="no"), "it is 'no', which is neither true nor false"),
+    (lambda: sp.Design(PRODUCT, STATIONARY, {}, clock_gate=np.zeros(2)), "which is neither true nor false"),
+    (lambda: sp.variables("x", dtype=np.zeros(2)), "there is no dtype array([0., 0.])"),
+    (lambda: sp.Buffer("dense", np.zeros(2)), "there is no level array([0., 0.])"),
+    (lambda: sp.Buffer("dense", order=np.zeros(2)), "order is of type ndarray"),
 ])
 def test_what_is_no_concern_of_a_design_is_refused(made, said: str) -> None:     # type: ignore[no-untyped-def]
     with pytest.raises(UserError) as refused:

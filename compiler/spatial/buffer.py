@@ -44,13 +44,14 @@ class Buffer:
 
     def __init__(self, *levels: str, words: int = 4096, banks: int = 1, order: Sequence[int] = (), operations: int = 1,
                  node: int = 4, wide: bool = False) -> None:
-        order = (tuple(order) if isinstance(order, list | tuple) else order) or tuple(range(len(levels)))
+        if isinstance(order, list | tuple):
+            order = tuple(order) or tuple(range(len(levels)))
         given = {"levels": levels, "words": words, "banks": banks, "order": order, "operations": operations,
                  "node": node, "wide": wide}
         for name, value in given.items():
             object.__setattr__(self, name, value)
         # Each was an argument of its own, so that a tuple would say nothing to who wrote them.
-        if wrong := [level for level in levels if level not in KINDS]:
+        if wrong := [level for level in levels if not isinstance(level, str) or level not in KINDS]:
             raise UserError(f"there is no level {shown(repr(wrong[0]))}", "buffer",
                             f"give for each dimension, outermost first, {', '.join(KINDS[:-1])} or {KINDS[-1]}")
         check(self, "buffer")
