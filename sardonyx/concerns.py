@@ -49,7 +49,7 @@ from .hw.spatial.convolve.cartesian import CartesianArray
 from .hw.spatial.outer.product import OuterProductArray
 
 # The names of modules that arrays are made of.
-PARTS = re.compile(r"clock_gate|stage_w\d+|fifo2_w\d+|fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|"
+PARTS = re.compile(r"clock_gate|stage_w\d+|fifo2_w\d+|(sram_)?fifo_w\d+_d\d+|spread_\d+_\d+_w\d+|sram_[\dx]+|"
                    r"(stored_)?(level|values)_[\dx]+|balance_[0-9a-f]{8}|bit_scanner_\d+|gather_turns_\d+|two_halves_[\dx]+|"
                    r"array_store_[\dx]+|absent|((some_)?(bit_rows|list_level)|expander|counted_level|fiber_dropper)_\w+|matcher_[\dx_]+|"
                    r"answered_\w+|(collect|write|written)_\w+|replay_\w+|sum_bank_\w+|"

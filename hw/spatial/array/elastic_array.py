@@ -11,10 +11,14 @@ from amaranth.lib.wiring import Component, In, Out
 from ...arch import elastic
 from ...arch.elastic import Elastic, Worker
 from ...emit import macro
+from ...memory.sram_fifo import SramFifo
 from ...stream.fifo import Fifo, Fifo2
 from .balance import Balance
 from .elastic_pe import ElasticPe, pair
 from .spread import Spread
+
+# Of so many entries a FIFO is in an SRAM, which takes the same cycles.
+DEEP = 64
 
 
 def streams(array: Elastic) -> dict[str, Any]:
@@ -69,7 +73,7 @@ class ElasticArray(Component):
             (source, output), (sink, into) = link.source, link.sink
             giver, taker = getattr(units[source], output), getattr(units[sink], into)
             bits = len(giver.payload.as_value())
-            fifo = macro(Fifo2(bits) if link.depth == 2 else Fifo(bits, link.depth))
+            fifo = macro(Fifo2(bits) if link.depth == 2 else (SramFifo if link.depth >= DEEP else Fifo)(bits, link.depth))
             m.submodules[f"link_{sink or 'port'}_{into}"] = fifo
             m.d.comb += [fifo.i.payload.eq(giver.payload), fifo.i.valid.eq(giver.valid), giver.ready.eq(fifo.i.ready),
                          taker.payload.eq(fifo.o.payload), taker.valid.eq(fifo.o.valid), fifo.o.ready.eq(taker.ready)]

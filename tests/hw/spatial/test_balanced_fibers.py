@@ -101,6 +101,15 @@ def test_every_pair_of_the_verilog_is_right_whatever_stalls(
     check_verilog(array, operands(array, operations, seed), stalls)
 
 
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(stalls=st.none() | st.integers(1, 1 << 30), seed=st.integers(0, 1 << 30))
+def test_room_in_memories_takes_no_other_cycles(stalls: "int | None", seed: int) -> None:
+    # Of 64 coordinates and an end what stays has its room in SRAMs, and what may move in registers.
+    array = dataclasses.replace(design("shift"), bounds={"i": 2, "j": 100, "k": 2}, balance=[sp.shift(k, by=-1, where=j >= 64)])
+    check_verilog(array, operands(array, 6, seed), stalls)
+
+
 @pytest.mark.parametrize("only", range(3))
 @pytest.mark.parametrize("name", ["shift", "to the first", "PEs, queue"])
 def test_no_array_stands_still_where_one_row_has_all_work_or_none(name: str, only: int) -> None:
