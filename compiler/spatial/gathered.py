@@ -8,7 +8,7 @@ work, and both wait for each other for ever.
 
 Input:   an `Elastic`, ports that take fibers along an index of time which another operand finds, or such fibers as it finds.
 Output:  for each port the one whose pairs have these coordinates, or two, of which they are those that both or either have.
-Errors:  UserError where two operands find them, or one their row as well, and rows take each other's work.
+Errors:  UserError where two operands or words find them, or one their row as well, and rows take each other's work.
 Source:  Stellar III-E, Listing 5 (gather).
 """
 
@@ -44,12 +44,18 @@ def chosen(array: Elastic, ports: Sequence[Border], index: str) -> tuple[str, ..
     """For each port of fibers the one of words with whose coordinates of an index they are found; () if there is none."""
     words = {port.name for port in array.inputs if port.form == WORD and port.crd == index}
     givers = {name: giver for names in _entries(array) for name in names for giver in names if giver in words}
-    return tuple(givers[port.name] for port in ports) if all(port.name in givers for port in ports) else ()
+    if any(port.name not in givers for port in ports):
+        return ()
+    if any(isinstance(unit.kind, Balance) for unit in array.units):
+        # Such an array stands still, its words and parts of fibers left in front of the balance.
+        raise UserError(f"which fibers of {ports[0].tensor} ports take is found by words, and work moves",
+                        f"buffers: {ports[0].tensor}", "leave out the balance or the buffer")
+    return tuple(givers[port.name] for port in ports)
 
 
 def _entries(array: Elastic) -> Iterator[tuple[str, ...]]:
     """For each PE the ports by which its operands enter, those of the fibers with its coordinates first; "" for none."""
-    balances = {unit.name for unit in array.units if isinstance(unit.kind, Balance)}
+    balances = {unit.name: len(unit.kind.lanes) for unit in array.units if isinstance(unit.kind, Balance)}
     sources = {link.sink: link.source for link in array.links}
     for unit in array.units:
         for side in "fm" if balances else "f":
@@ -58,11 +64,14 @@ def _entries(array: Elastic) -> Iterator[tuple[str, ...]]:
                 yield tuple(_port(sources, balances, (unit.name, name), side) for name in names)
 
 
-def _port(sources: Sources, balances: set[str], sink: tuple[str, str], side: str) -> str:
-    """The port by which an operand of a PE enters, "" for none; side: of its row what stays (``f``), or may move (``m``)."""
+def _port(sources: Sources, balances: Mapping[str, int], sink: tuple[str, str], side: str) -> str:
+    """The port by which an operand of a PE enters, "" for none; side: of its row what stays (``f``), or may move (``m``).
+    balances: how many fibers an item of each has, behind which come the words that both items have."""
     unit, output = sources[sink]
     if unit in balances:
-        unit, output = sources[unit, side + output[1:]]
+        row, _, lane = output[1:].partition("_")
+        word = int(lane) - balances[unit]
+        unit, output = sources[unit, f"w{row}_{word}" if word >= 0 else f"{side}{row}_{lane}"]
     if not unit:
         return output
     handed_on, found, _ = output.rpartition("_o")

@@ -196,3 +196,29 @@ def test_what_is_not_gathered_is_refused_with_a_remedy(changed: "dict[str, objec
     with pytest.raises(UserError) as refused:
         sp.Design(PRODUCT, OUTPUT, {"i": 3, "j": 2, "k": 16}, sparsity=[ROWS_OF_A], **changed).hardware()  # type: ignore[arg-type]
     assert refused.value.where == "buffers: B" and f"{refused.value.what}; {refused.value.fix}" == said
+
+
+D = sp.inputs("D", dtype="int8")[0]
+KEPT = sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,j)", dtype="int8")
+
+
+@pytest.mark.parametrize("grain", ["row", "pe"])
+def test_beside_words_that_rows_keep_elements_are_gathered_where_work_moves(grain: str) -> None:
+    array = sp.Design(KEPT, OUTPUT, {"i": 2, "j": 3, "k": 4}, sparsity=[ROWS_OF_A], buffers={
+        "B": sp.Buffer("dense", "dense", words=64, order=(1, 0))}, balance=[sp.work_queue(i, where=k >= 2, grain=grain)])
+    array.run("tokens", **array.random(20, 1))
+
+
+def test_fibers_that_words_find_are_not_given_where_work_moves() -> None:
+    changes = {"balance": [sp.work_queue(k, where=j >= 2)], "buffers": {"B": sp.Buffer("dense", "compressed", words=64)}}
+
+    def run(**more: object) -> None:
+        array = sp.Design(PRODUCT, sp.Transform([[0, 0, 1], [1, 0, 0], [1, 1, 1]]), {"i": 2, "j": 4, "k": 4},
+                          sparsity=[ROWS_OF_A, sp.skip(j, where=B(k, j) == 0)], **more)     # type: ignore[arg-type]
+        array.run("tokens", **array.random(4, 1))
+    with pytest.raises(UserError) as refused:
+        run(**changes)
+    assert str(refused.value) == ("buffers: B: which fibers of B ports take is found by words, and work moves\n"
+                                  "  try: leave out the balance or the buffer")
+    for each in changes:
+        run(**{each: changes[each]})
