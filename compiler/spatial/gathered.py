@@ -8,7 +8,7 @@ work, and both wait for each other for ever.
 
 Input:   an `Elastic`, ports that take fibers along an index of time which another operand finds, or such fibers as it finds.
 Output:  for each port the one whose pairs have these coordinates, or two, of which they are those that both or either have.
-Errors:  UserError where two operands or words find them, or one their row as well, and rows take each other's work.
+Errors:  UserError where two operands or words find them, and rows take each other's work.
 Source:  Stellar III-E, Listing 5 (gather).
 """
 
@@ -23,16 +23,11 @@ from ...hw.arch.errors import UserError
 Sources = Mapping[tuple[str, str], tuple[str, str]]
 
 
-def asked(array: Elastic, ports: Sequence[Border], row: str = "") -> list[tuple[str, ...]]:
-    """For each port of an operand the one by whose coordinates its elements are gathered, or the two that find them; row: the
-    index of the row, where that is found as well."""
+def asked(array: Elastic, ports: Sequence[Border]) -> list[tuple[str, ...]]:
+    """For each port of an operand the one by whose coordinates its elements are gathered, or the two that find them."""
     name, where = ports[0].tensor, f"buffers: {ports[0].tensor}"
     found = next(each for each in array.found if each.index == array.time)
     moves, both = any(isinstance(unit.kind, Balance) for unit in array.units), " and ".join(name for name, _ in found.reads)
-    if moves and row:
-        by = " and ".join(name for each in array.found if each.index == row for name, _ in each.reads)
-        raise UserError(f"which {row} of {name} a port takes is found by {by}, which {array.time} by {both}, and work moves",
-                        where, "leave out the balance or the buffer: pairs would have to wait for what is gathered")
     if moves and len(found.reads) > 1:
         raise UserError(f"which {array.time} of {name} a port takes is found by {both} together, and work moves", where,
                         "leave out the balance or the buffer: pairs of both would have to wait for what is gathered")

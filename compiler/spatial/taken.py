@@ -119,7 +119,7 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
 
     if array.time in found and (name, indices) not in array.carried:
         places = [stored.at([0 if index in by_values else max(at, 0) for index, at in port.at[:dimensions]]) for port in ports]
-        asks, *others = zip(*asked(array, ports, by_values[0] if givers else ""), strict=True)
+        asks, *others = zip(*asked(array, ports), strict=True)
         return Taken(FIBER, True, sinks, tuple(enumerate(places)), asks=asks, inside=inside(array.time),
                      others=others[0] if others else (), either=not found[array.time].needs_all and bool(others),
                      rows=givers, rows_inside=inside(by_values[0]) if givers else 0)

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from tiled_products import csr
 
 from sardonyx import spatial as sp
-from sardonyx.compiler.spatial.buffer import stored
-from sardonyx.compiler.spatial.taken import taken
-from sardonyx.hw.arch.elastic import Balance, Unit
 from sardonyx.hw.arch.errors import UserError
 from sardonyx.hw.arch.private_buffer import Bank, Level, Loop, PrivateBuffer
 from sardonyx.hw.arch.token import MAYBE, stop
@@ -181,11 +178,11 @@ def test_rows_of_ports_that_nobody_finds_are_refused() -> None:
 
 
 def test_where_work_moves_rows_and_elements_are_not_both_found() -> None:
-    """No balance takes words that stay in PEs yet, so that one stands beside the array here."""
-    array = design("dense").elastic
-    assert array is not None
-    moved = replace(array, units=(*array.units, Unit("balance", Balance(((0,), (1,)), (8,), 1, 32))))
+    array = design("dense")
+    moves = replace(array, balance=[sp.work_queue(i, where=j >= 2)])
     with pytest.raises(UserError) as refused:
-        taken(stored("B", KINDS["dense"], moved), moved)
-    assert str(refused.value) == ("buffers: B: which k of B a port takes is found by A, which j by D, and work moves\n"
-                                  "  try: leave out the balance or the buffer: pairs would have to wait for what is gathered")
+        moves.hardware()
+    assert str(refused.value) == ("buffers: B: which fibers of B ports take is found by words, and work moves\n"
+                                  "  try: leave out the balance or the buffer")
+    for remedied in (array, replace(moves, buffers={name: array.buffers[name] for name in "AD"})):
+        remedied.run("tokens", **operands(array, 3, 1))
