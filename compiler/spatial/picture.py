@@ -35,12 +35,12 @@ def picture(spatial: Spatial, ways: Sequence[Way], title: str = "", notes: Seque
     legend = list(_legend(ways, colours, bottom + 10))
     legend += [f'<text x="20" y="{bottom + 10 + 22 * (len(ways) + at)}" class="quiet">{escape(note)}</text>'
                for at, note in enumerate(notes)]
-    width = max(right, 560, *(30 + 6 * len(note) for note in notes))
-    height = bottom + 24 + 22 * (len(ways) + len(notes))
     when = ("wait for coordinates: no step is known in advance" if waits
             else f"{spatial.steps} steps for an operation, the next one {spatial.interval} later")
     facts = f"{len(spatial.cells)} PEs  ·  {when}  ·  in a PE: its place{'' if waits else ' and its steps'}" + \
         (", and whether it may give work, or take it" if moves else "")
+    width = max(right, 560, *(30 + 6 * len(line) for line in (facts, *notes)))
+    height = bottom + 24 + 22 * (len(ways) + len(notes))
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
         f"<title>{escape(title or spatial.name)}</title><style>{STYLE}</style>",
@@ -75,7 +75,7 @@ def _pe(cell: Cell, at: tuple[int, int], steps: int, moves: Exchange | None) -> 
     fill = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
     place = ", ".join(map(str, cell.position))
     span = str(first) if first == last else f"{first}–{last}"
-    below = span if steps else ", ".join(moves.of(cell.position)) if moves else ""
+    below = span if steps else "/".join(moves.of(cell.position)) if moves else ""
     below = f'<text x="{x + SIZE // 2}" y="{y + 48}" class="mid span">{below}</text>' if below else ""
     return (f'<rect x="{x}" y="{y}" width="{SIZE}" height="{SIZE}" rx="8" fill="{fill}" stroke="#3b5bdb"/>'
             f'<text x="{x + SIZE // 2}" y="{y + (28 if below else 36)}" class="mid">{place}</text>{below}')

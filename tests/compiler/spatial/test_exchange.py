@@ -43,6 +43,8 @@ def test_explain_says_so(balance: "list[Balance]", said: str) -> None:
 def test_the_picture_does_at_each_pe() -> None:
     words = re.findall(r'class="mid span">([^<]*)<', FIRST.picture())
     assert words.count("gives") == 6 and words.count("takes") == 2 and len(words) == 8
+    width, said = int(re.findall(r'width="([0-9]+)"', FIRST.picture())[0]), re.findall(r'"quiet">([^<]*)<', FIRST.picture())[0]
+    assert width > 6 * len(said), "the line that says so is not cut"
     assert 'class="mid span"' not in ALONE.picture() and "whether it may give work" not in ALONE.picture()
 
 
