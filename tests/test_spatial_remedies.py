@@ -178,6 +178,7 @@ def stored(tensor: str, *levels: str, rows: "list[list[int]]" = INPUT, skips: An
 CUBE: "dict[str, Any]" = {"what": "C(i,k,j) = A(i,k) * B(i,k,j)", "rows": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "words": 64,
                           "skips": [sp.skip(j, where=B(i, k, j) == 0)], "order": (1, 0, 2)}
 LONG = {"i": 2, "j": 40, "k": 3}
+SCALED, ROWS_OF_BOTH = "C(i,j) = A(i,k) * D(i,k) * B(k,j)", sp.skip(k, where=(A(i, k) == 0) | (D(i, k) == 0))
 BUFFERS: list[Case] = [
     ("choose from A, B", lambda: stored("D", "dense"), (lambda: stored("A", "dense", "dense"),)),
     ("give a level for each", lambda: stored("B", "dense"), (lambda: stored("B", "dense", "dense"),)),
@@ -194,9 +195,16 @@ BUFFERS: list[Case] = [
       lambda: stored("B", "dense", "bitvector", skips=[COLUMNS_OF_A, ROWS_OF_B]))),
     ("put dimension 1 last in its order", lambda: stored("B", "dense", "compressed", skips=[ROWS_OF_B], order=(1, 0)),
      (lambda: stored("B", "dense", "compressed", skips=[ROWS_OF_B], order=(0, 1)),)),
-    ("choose a dataflow with i in time, or leave the buffer out", lambda: stored("A", "dense", "dense", skips=[COLUMNS_OF_A]),
-     (lambda: stored("A", "dense", "compressed", rows=WEIGHTS, skips=[COLUMNS_OF_A], order=(1, 0)),
-      lambda: run(TEXT, INPUT, COLUMNS_OF_A))),
+    ("put dimension 0 last in its order, or leave the buffer out",
+     lambda: stored("A", "dense", "compressed", skips=[COLUMNS_OF_A]),
+     (lambda: stored("A", "dense", "compressed", skips=[COLUMNS_OF_A], order=(1, 0)), lambda: run(TEXT, INPUT, COLUMNS_OF_A))),
+    ("put dimension 1 last in its order, or leave the buffer out",
+     lambda: stored("A", "dense", "compressed", skips=[ROWS_OF_A], order=(1, 0)),
+     (lambda: stored("A", "dense", "compressed", skips=[ROWS_OF_A]), lambda: run(TEXT, INPUT, ROWS_OF_A))),
+    ("choose a dataflow with k in time, or leave the buffer out",
+     lambda: stored("A", "dense", "compressed", what=SCALED, skips=[ROWS_OF_BOTH]),
+     (lambda: stored("A", "dense", "compressed", what=SCALED, rows=OUTPUT, skips=[ROWS_OF_BOTH]),
+      lambda: run(SCALED, INPUT, ROWS_OF_BOTH))),
     ("give 32 words or more, up to 16,384, or more banks",
      lambda: stored("B", "dense", "dense", words=16, bounds={"i": 3, "j": 4, "k": 5}),
      (lambda: stored("B", "dense", "dense", words=32, bounds={"i": 3, "j": 4, "k": 5}),

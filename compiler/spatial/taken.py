@@ -101,12 +101,14 @@ def _of_fibers(stored: Stored, array: Elastic) -> Taken:
                              "one without zeros say",
                              f'store {name} so, as in sp.Buffer("compressed", "dense"), or skip where an element of it is 0')
     by_values = [index for index, position in ports[0].at if position != ALONG and index in found]
-    if form == elastic.WORD and [indices[last]] == by_values and found[by_values[0]].reads == ((name, indices),):
+    is_dealt = form == elastic.WORD and len(by_values) == 1 and found[by_values[0]].reads == ((name, indices),)
+    if is_dealt and indices[last] == by_values[0]:
         return _dealt(stored, ports)
     givers = chosen(array, ports, by_values[0]) if len(by_values) == 1 and form == elastic.FIBER else ()
     if by_values and not givers:
         raise stored.mistake(f"which elements of {name} a port takes is found by values: {by_values[0]} is skipped",
-                             f"choose a dataflow with {by_values[0]} in time, or leave the buffer out")
+                             f"put dimension {indices.index(by_values[0])} last in its order, or leave the buffer out"
+                             if is_dealt else f"choose a dataflow with {by_values[0]} in time, or leave the buffer out")
     if form == elastic.WORD:
         _check_words(stored)
         elements = [stored.at([at for _, at in port.at[:dimensions]]) for port in ports]
