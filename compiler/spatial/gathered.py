@@ -64,6 +64,8 @@ def _port(sources: Sources, balances: Mapping[str, int], sink: tuple[str, str], 
     balances: how many fibers an item of each has, behind which come the words that both items have."""
     unit, output = sources[sink]
     if unit in balances:
+        if not output.startswith("o"):
+            return ""       # the result of a PE on its way to a merger
         row, _, lane = output[1:].partition("_")
         word = int(lane) - balances[unit]
         unit, output = sources[unit, f"w{row}_{word}" if word >= 0 else f"{side}{row}_{lane}"]

@@ -222,3 +222,18 @@ def test_fibers_that_words_find_are_not_given_where_work_moves() -> None:
                                   "  try: leave out the balance or the buffer")
     for each in changes:
         run(**{each: changes[each]})
+
+
+@pytest.mark.parametrize("levels,banks", [(("dense", "dense"), 1), (("dense", "bitvector"), 2)])
+@pytest.mark.parametrize("engine", ["tokens", pytest.param("rtl", marks=pytest.mark.slow)])
+def test_elements_are_gathered_behind_the_finder_where_fibers_leave_through_mergers(
+        levels: "tuple[str, str]", banks: int, engine: str) -> None:
+    array = sp.Design(sp.functionality("C(i,j) = A(i,k) * B(k,j) * D(i,k)", dtype="int8"),
+                      sp.Transform([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), {"i": 7, "j": 2, "k": 2},
+                      sparsity=[sp.skip(i, where=A(i, k) == 0)], balance=[sp.shift(k, to=1, where=i >= 2)],
+                      buffers={"D": sp.Buffer(*levels, words=64, banks=banks)})
+    buffer, = array.private
+    assert [[port.replace("A", "D") for port in ports] for ports in buffer.asks] == [[*ports] for ports in buffer.sinks]
+    operands = array.random(5, 1)
+    ran = array.run(engine, **operands)
+    assert ran.cycles == array.run("tokens", **operands).cycles
