@@ -21,11 +21,10 @@ Source:  Stellar III-D, Listings 3 and 4; IV-B, Fig. 10; IV-E. Departure: work m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...hw.arch.errors import UserError, shown
-from .sparsity import Both, Condition, zeros
+from .sparsity import Condition, conjuncts, zeros
 
 # What takes work of others at once: all PEs of a row together, or each on its own; or lanes take whole operations.
 ROW, PE, OPERATION = "row", "pe", "operation"
@@ -61,15 +60,7 @@ class Balance:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What has to hold, each as it was written."""
-        return tuple(_each(self.where)) if self.where is not None else ()
+        return tuple(conjuncts(self.where)) if self.where is not None else ()
 
     def __str__(self) -> str:
         return self.text
-
-
-def _each(condition: Condition) -> Iterator[Condition]:
-    if isinstance(condition, Both):
-        yield from _each(condition.first)
-        yield from _each(condition.second)
-    else:
-        yield condition

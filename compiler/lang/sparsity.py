@@ -17,7 +17,7 @@ Source:  Stellar III-C, Listing 2; IV-B (dependencies). Departure: skips are pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...hw.arch.errors import UserError, shown
@@ -190,6 +190,15 @@ def indices_of(condition: Condition) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*indices_of(condition.first), *indices_of(condition.second))))
     sums = (condition.sum,) if isinstance(condition, Compare) else [at for at in condition.read.at if isinstance(at, Sum)]
     return tuple(dict.fromkeys(index for each in sums for index, _ in each.terms))
+
+
+def conjuncts(condition: Condition) -> Iterator[Condition]:
+    """The conditions of which all have to hold, in the order in which they were written."""
+    if isinstance(condition, Both):
+        yield from conjuncts(condition.first)
+        yield from conjuncts(condition.second)
+    else:
+        yield condition
 
 
 def holds(condition: Condition, point: Mapping[str, int]) -> bool:

@@ -15,7 +15,7 @@ from ...hw.arch.errors import UserError, shown
 from ...hw.arch.logic import OPERATIONS
 from ...hw.arch.reduction import NAMES, NEUTRAL, REDUCTIONS, TIMES
 from .recurrence import INPUT, UPPER, VARIABLE, Assignment, Call, Expr, Number, Plane, Read, Recurrences, Sum, reads
-from .sparsity import MOST_SKIPS, Both, Compare, Condition, Either, Skip, dependencies, fibers, indices_of, promised, zeros
+from .sparsity import MOST_SKIPS, Compare, Either, Skip, conjuncts, dependencies, fibers, indices_of, promised, zeros
 
 # Behind the name of a tensor: at a place that a skip does not ask for.
 ELSEWHERE = "'"
@@ -54,7 +54,7 @@ def _check(skip: Skip, recurrences: Recurrences) -> None:
     if missing := [index for index in skip.indices if index not in named]:
         raise UserError(f"its condition does not depend on {missing[0]}", where,
                         f"give a condition with {missing[0]}, or skip another index")
-    if not skip.is_static and (any(isinstance(part, Compare | Either) for part in _split(skip.where))):
+    if not skip.is_static and (any(isinstance(part, Compare | Either) for part in conjuncts(skip.where))):
         raise UserError("its condition mixes values with indices, or nests | in &", where,
                         "give a condition on values alone, or on indices alone, with | outside of &")
     read = {each for one in recurrences.assignments for each in reads(one.value)}
@@ -225,15 +225,6 @@ def folded(expr: Expr, nothing: set[str]) -> Expr:
     if expr.operation == "select" and isinstance(parts[0], Number):
         return parts[1] if parts[0].value else parts[2]
     return Call(expr.operation, tuple(parts), expr.depth, expr.size)
-
-
-def _split(condition: Condition) -> Iterator[Condition]:
-    """The parts of all that hold together."""
-    if isinstance(condition, Both):
-        yield from _split(condition.first)
-        yield from _split(condition.second)
-    else:
-        yield condition
 
 
 def _where(skip: Skip) -> str:

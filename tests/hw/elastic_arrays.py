@@ -18,3 +18,13 @@ def check_verilog(array: sp.Design, given: "Mapping[str, np.ndarray]", stalls: "
         pairs = fed(array.elastic, given)
         model, rtl = simulate(array.elastic, pairs), run_elastic_rtl(array.elastic, pairs)
         assert (model.outputs, model.steps) == (rtl.outputs, rtl.cycles)
+
+
+def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndarray]":
+    """Operands from empty to dense, with empty rows and columns."""
+    random = np.random.default_rng(seed)
+    found = array.random(operations, seed)
+    for each in found.values():
+        each *= random.random(each.shape) < random.random((operations, each.shape[1], 1)) * 1.3
+        each *= random.random((operations, 1, each.shape[2])) < 0.8
+    return found

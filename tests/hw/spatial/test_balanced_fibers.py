@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from elastic_arrays import check_verilog
+from elastic_arrays import check_verilog, operands
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,16 +53,6 @@ def design(name: str) -> sp.Design:
     functionality, rows, extents, skips, balance = DESIGNS[name]
     bounds = dict(zip(functionality.indices, extents))      # type: ignore[attr-defined]
     return sp.Design(functionality, sp.Transform(rows), bounds, sparsity=skips, balance=balance)
-
-
-def operands(array: sp.Design, operations: int, seed: int) -> "dict[str, np.ndarray]":
-    """Operands from empty to dense, with empty rows and columns."""
-    random = np.random.default_rng(seed)
-    found = array.random(operations, seed)
-    for each in found.values():
-        each *= random.random(each.shape) < random.random((operations, each.shape[1], 1)) * 1.3
-        each *= random.random((operations, 1, each.shape[2])) < 0.8
-    return found
 
 
 def skewed(extent: int, ratio: int, operations: int, nested: bool) -> np.ndarray:
