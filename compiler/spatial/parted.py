@@ -67,8 +67,10 @@ def parted(elastic: Elastic, rows: Mapping[str, object], moving: Moving) -> Part
     # An entry more for the end of a fiber.
     depths = tuple(min(extent, end) - begin + 1 for begin, end in (moving.stays, (moving.begin, moving.end)))
     if max(depths) > MOST_DEPTH:
+        most, time = MOST_DEPTH - 1, elastic.time
         raise UserError(f"behind each PE there is room for its fiber, of up to {max(depths) - 1:,} coordinates", str(moving),
-                        f"give conditions that part {elastic.time} into {MOST_DEPTH - 1:,} coordinates or fewer")
+                        f"give conditions that part {time} into {most:,} coordinates or fewer" if extent <= 2 * most else
+                        f"leave it out, or give bounds with {2 * most:,} {time} or fewer, {most:,} of which may move")
     names = {unit.name for unit in elastic.units if unit.name not in rows}
     mergers = [unit for unit in elastic.units if unit.name in names]
     links = [link for link in elastic.links if link.source[0] in names]

@@ -179,6 +179,8 @@ def test_only_what_may_move_is_there_twice() -> None:
     ({"bounds": {"i": 1, "j": 2000, "k": 2}, "balance": [sp.shift(k, by=-1, where=j >= 4)]},
      "behind each PE there is room for its fiber, of up to 1,996 coordinates",
      {"bounds": {"i": 1, "j": 2000, "k": 2}, "balance": [sp.shift(k, by=-1, where=j >= 1000)]}),
+    ({"bounds": {"i": 1, "j": 2047, "k": 2}, "balance": [sp.shift(k, by=-1, where=j >= 1023)]}, "of up to 1,024 coordinates",
+     {"bounds": {"i": 1, "j": 2046, "k": 2}, "balance": [sp.shift(k, by=-1, where=j >= 1023)]}),
     ({"balance": [sp.shift(i, by=1, where=j >= 4)]}, "b is handed on along i, from row to row", {}),
 ])
 def test_fibers_that_cannot_move_are_refused_with_a_remedy(changes: "dict[str, object]", said: str,
